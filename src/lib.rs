@@ -6,4 +6,5 @@
 //! `record` (remembers) · `proxy` (moves) · `assertion` (asks) · `peer` (plays) · `admin`
 //! (shows) · `app` (composes).
 
+pub mod a2a;
 pub mod base;

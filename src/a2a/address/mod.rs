@@ -1,0 +1,80 @@
+//! Addresses in agent cards: every place they stand, and their replacement in the octets as they came.
+
+mod json;
+mod protobuf;
+
+use bytes::Bytes;
+
+use crate::a2a::binding::ProtocolVersion;
+
+/// One address in a card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where: `$.supportedInterfaces[0].url`.
+    pub at: String,
+    /// As written.
+    pub url: String,
+    /// The binding named beside it, as written; 0.3's default is `JSONRPC`.
+    pub binding: String,
+}
+
+/// How a card is wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardShape {
+    /// A JSON document: discovery and HTTP+JSON.
+    Json,
+    /// The `result` of a JSON-RPC answer.
+    RpcResult,
+    /// A protobuf message, without gRPC's prefix.
+    Protobuf(ProtocolVersion),
+}
+
+/// A card with other addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The whole body, everything else octet for octet as it came.
+    pub body: Bytes,
+    /// What was changed: place and new address.
+    pub changed: Vec<(Place, String)>,
+    /// How many signatures were removed.
+    pub signatures_removed: usize,
+}
+
+/// What decides about an address: the new one, or `None` to leave it.
+type Decide<'a> = &'a mut dyn FnMut(&Place) -> Option<String>;
+
+/// Every address in a card, in the order they stand. Empty when it is no card.
+pub fn places(body: &[u8], shape: CardShape) -> Vec<Place> {
+    let mut places = Vec::new();
+    // Looking is rewriting that changes nothing.
+    let nothing = rewrite(body, shape, false, &mut |place| {
+        places.push(place.clone());
+        None
+    });
+    debug_assert!(nothing.is_none(), "nothing was to be changed");
+    places
+}
+
+/// Replaces addresses: `map` gives the new one, or `None` to leave it. Members, their order, number
+/// spelling and whitespace elsewhere stay. When anything changed and `strip_signatures`, `signatures`
+/// is removed. `None` when nothing changes.
+pub fn rewrite(
+    body: &[u8],
+    shape: CardShape,
+    strip_signatures: bool,
+    map: &mut dyn FnMut(&Place) -> Option<String>,
+) -> Option<Rewritten> {
+    let signatures = if strip_signatures { Signatures::Strip } else { Signatures::Keep };
+    match shape {
+        CardShape::Json => json::rewrite(body, &[], signatures, map),
+        CardShape::RpcResult => json::rewrite(body, &["result"], signatures, map),
+        CardShape::Protobuf(version) => protobuf::rewrite(body, version, signatures, map),
+    }
+}
+
+/// What becomes of a card's signatures, which any change breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signatures {
+    Keep,
+    Strip,
+}

@@ -1,0 +1,9 @@
+//! The promises of Meddler, one module each. One binary, so that there is one link.
+#![expect(
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test that cannot set up its case has nothing to recover"
+)]
+
+mod dialect;
+mod wire;
