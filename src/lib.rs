@@ -8,3 +8,4 @@
 
 pub mod a2a;
 pub mod base;
+pub mod fault;

@@ -6,4 +6,5 @@
 )]
 
 mod dialect;
+mod faults;
 mod wire;
