@@ -9,3 +9,4 @@
 pub mod a2a;
 pub mod base;
 pub mod fault;
+pub mod record;

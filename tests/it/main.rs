@@ -7,4 +7,6 @@
 
 mod dialect;
 mod faults;
+mod recording;
+mod store;
 mod wire;
