@@ -9,4 +9,6 @@
 pub mod a2a;
 pub mod base;
 pub mod fault;
+pub mod net;
+pub mod proxy;
 pub mod record;

@@ -7,6 +7,8 @@
 
 mod dialect;
 mod faults;
+mod proxy;
 mod recording;
 mod store;
+mod support;
 mod wire;

@@ -1,0 +1,14 @@
+//! Promises of the traffic: what passes is what was sent.
+#![expect(clippy::indexing_slicing, reason = "what is not there fails the test, as it should")]
+
+mod bodies;
+mod cards;
+mod effects;
+mod grpc;
+mod keepalive;
+mod passthrough;
+mod recorded;
+mod stopping;
+mod streaming;
+mod tls;
+mod trouble;
