@@ -7,6 +7,7 @@
 //! (shows) · `app` (composes).
 
 pub mod a2a;
+pub mod assertion;
 pub mod base;
 pub mod fault;
 pub mod net;

@@ -5,6 +5,7 @@
     reason = "a test that cannot set up its case has nothing to recover"
 )]
 
+mod assertion;
 mod dialect;
 mod faults;
 mod proxy;
