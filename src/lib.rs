@@ -11,5 +11,6 @@ pub mod assertion;
 pub mod base;
 pub mod fault;
 pub mod net;
+pub mod peer;
 pub mod proxy;
 pub mod record;
