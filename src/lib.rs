@@ -2,11 +2,13 @@
 //! over A2A, and breaks it on purpose.
 //!
 //! Ten modules, in reading order. Imports go down only (`ARCHITECTURE.md` has the table, and
-//! `tests/it/tidy.rs` checks it): `base` · `a2a` (meaning) · `net` (octets) · `fault` (decides) ·
-//! `record` (remembers) · `proxy` (moves) · `assertion` (asks) · `peer` (plays) · `admin`
-//! (shows) · `app` (composes).
+//! `tests/it/tidy.rs` checks it): [`base`] · [`a2a`] (meaning) · [`net`] (octets) · [`fault`] (decides) ·
+//! [`record`] (remembers) · [`proxy`] (moves) · [`assertion`] (asks) · [`peer`] (plays) · [`admin`]
+//! (shows) · [`app`] (composes).
 
 pub mod a2a;
+pub mod admin;
+pub mod app;
 pub mod assertion;
 pub mod base;
 pub mod fault;

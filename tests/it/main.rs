@@ -6,10 +6,13 @@
 )]
 
 mod assertion;
+mod cli;
+mod demo;
 mod dialect;
 mod faults;
 mod proxy;
 mod recording;
 mod store;
 mod support;
+mod tidy;
 mod wire;

@@ -1,0 +1,10 @@
+//! The command line, as a person uses it: the real program, run in a directory of its own.
+
+mod admin;
+mod agent;
+mod asserting;
+mod daemon;
+mod files;
+mod help;
+mod program;
+mod reading;
