@@ -62,11 +62,14 @@ impl Capture {
             match view.document(delegation) {
                 Err(why) => return Err(Finding::error(expected, why)),
                 Ok(None) => {}
-                Ok(Some(document)) => {
-                    if let Some(place) = self.path.find(&document).first() {
-                        return Ok(place.value.to_string());
+                Ok(Some(document)) => match self.path.find(&document) {
+                    Err(why) => return Err(Finding::error(expected, why)),
+                    Ok(places) => {
+                        if let Some(place) = places.first() {
+                            return Ok(place.value.to_string());
+                        }
                     }
-                }
+                },
             }
         }
         let actual = format!("nothing to look at: none in {}", view.counted());

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::finding::{Finding, Status, status_of};
-use super::kinds::{Assertion, KINDS, Kind, LATER, Nesting};
+use super::kinds::{Assertion, KINDS, Kind, Nesting};
 use super::nearest::suggestion;
-use super::on::On;
+use super::on::{On, Quantifier};
 use super::reader::{CAPTURED, Fields, Reader};
 use super::view::RunView;
 use super::yaml::{Key, Node, Position, Yaml};
@@ -61,12 +61,6 @@ impl Check {
         let entries = fields.rest();
         let (key, body) = only_one(at, &entries, reader)?;
         let Some(row) = KINDS.iter().find(|kind| kind.name == key.name) else {
-            if LATER.contains(&key.name.as_str()) {
-                let text =
-                    format!("`{}`: this version has no such assertion yet; leave it out", key.name);
-                reader.problem(key.at, text);
-                return None;
-            }
             let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
             let hint = suggestion(&key.name, &names);
             reader.problem(key.at, format!("unknown assertion `{}`{hint}", key.name));
@@ -104,15 +98,30 @@ impl Check {
         self.body.expected_ends()
     }
 
+    /// Whether it stays true once it is, whatever comes later.
+    pub fn settles(&self) -> bool {
+        let is_any = matches!(self.on.quantifier, None | Some(Quantifier::Any));
+        is_any && self.on.pick.is_none() && self.on.turn.is_none() && self.body.settles()
+    }
+
+    /// The assertions it is made of, when each is a result of its own: a pack's.
+    pub(super) fn parts(&self) -> &[Self] {
+        self.body.parts()
+    }
+
+    /// The same as part of a pack, which is what stands in the suite.
+    pub(super) fn of_pack(self, pack: &str, at: Position) -> Self {
+        Self { text: format!("pack {pack}: {}", self.text), at, ..self }
+    }
+
+    /// What is left of the view under its `on:`.
+    pub(super) fn narrowed<'v>(&self, view: &RunView<'v>) -> RunView<'v> {
+        if self.on == On::default() { view.clone() } else { view.narrow(&self.on) }
+    }
+
     /// Whether it holds: no findings.
     pub(super) fn judge(&self, view: &RunView<'_>) -> Vec<Finding> {
-        let narrowed;
-        let view = if self.on == On::default() {
-            view
-        } else {
-            narrowed = view.narrow(&self.on);
-            &narrowed
-        };
+        let view = &self.narrowed(view);
         match self.row.nesting {
             Nesting::Settings => {
                 if let Some(gap) = view.gap() {

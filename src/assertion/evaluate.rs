@@ -7,18 +7,19 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::record::query::Filter;
-
 use super::check::Check;
 use super::ends::no_bad_end;
 use super::finding::{Finding, Status, status_of};
 use super::nearest::suggestion;
+use super::outside::{Outside, Sealed};
 use super::quote::plural;
 use super::report::{CheckResult, Report, TestResult};
 use super::select::Selected;
 use super::source::Source;
 use super::suite::{BadEnds, Suite, Test};
 use super::view::RunView;
+use super::{diagram, hush};
+use crate::record::query::Filter;
 
 /// What else decides an evaluation.
 #[derive(Clone, Debug)]
@@ -31,6 +32,20 @@ pub struct Options {
     pub session: Option<String>,
     /// Only the tests of these names; empty for all.
     pub tests: Vec<String>,
+    /// Whether each result says what it looked at.
+    pub explain: Explain,
+    /// What may be asked of the world outside the recording.
+    pub outside: Arc<dyn Outside>,
+}
+
+/// Whether each result says what it looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Explain {
+    /// Only failures say what proves them.
+    #[default]
+    Failures,
+    /// Every assertion names what it was held against.
+    Everything,
 }
 
 impl Default for Options {
@@ -40,6 +55,8 @@ impl Default for Options {
             configured: Vec::new(),
             session: None,
             tests: Vec::new(),
+            explain: Explain::default(),
+            outside: Arc::new(Sealed),
         }
     }
 }
@@ -112,9 +129,14 @@ impl Run<'_> {
         let mut results = Vec::new();
         let view = &self.with_captures(test, view, &mut results);
         for check in self.suite.invariants.iter().chain(&test.checks) {
-            let unknown = check.agents().into_iter().find_map(|agent| self.unknown(agent));
-            let findings = unknown.map_or_else(|| check.judge(view), |finding| vec![finding]);
-            results.push(CheckResult::new(check.kind, &check.text, check.at.line, findings));
+            // A pack is told part by part, so that what is skipped is seen to be.
+            match check.parts() {
+                [] => results.push(self.judged(check, view)),
+                parts => {
+                    let view = &check.narrowed(view);
+                    results.extend(parts.iter().map(|part| self.judged(part, view)));
+                }
+            }
         }
         if test.bad_ends == BadEnds::Fail {
             let expected: Vec<String> = test.checks.iter().flat_map(Check::expected_ends).collect();
@@ -127,6 +149,19 @@ impl Run<'_> {
         let mut result = TestResult::new(&test.name, test.at.line, results);
         result.session.clone_from(&view.filter.session);
         result.delegations = view.delegations.len();
+        result.conversations = diagram::of(view);
+        hush::hush(&mut result, view, &self.suite.secrets);
+        result
+    }
+
+    fn judged(&self, check: &Check, view: &RunView<'_>) -> CheckResult {
+        let unknown = check.agents().into_iter().find_map(|agent| self.unknown(agent));
+        let findings = unknown.map_or_else(|| check.judge(view), |finding| vec![finding]);
+        let mut result = CheckResult::new(check.kind, &check.text, check.at.line, findings);
+        result.notes = view.take_notes();
+        if self.options.explain == Explain::Everything {
+            result.looked_at = Some(check.narrowed(view).described());
+        }
         result
     }
 
@@ -152,7 +187,10 @@ impl Run<'_> {
             };
             results.push(CheckResult::new("capture", &capture.text, capture.line, vec![finding]));
         }
-        RunView { captured: Arc::new(captured), ..view.clone() }
+        let mut view = view.clone();
+        view.captured = Arc::new(captured);
+        view.outside = Arc::clone(&self.options.outside);
+        view
     }
 
     /// A test that comes to nothing before any of its assertions is asked.

@@ -8,15 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::a2a::binding::ProtocolVersion;
-use crate::a2a::model::{AgentCard, Operation};
-use crate::record::delegation::Delegation;
-use crate::record::exchange::{Exchange, FaultVerdict, Outcome};
-
-use super::canaries;
-use super::cards;
 use super::compare::Bounds;
 use super::finding::{Evidence, Finding};
+use super::lint::{asks_for_credentials, has_credentials};
 use super::on::Sees;
 use super::path::Place;
 use super::predicate::{self, Predicate};
@@ -24,6 +18,11 @@ use super::quote::{self, plural};
 use super::reader::{Fields, Reader, Shown};
 use super::view::RunView;
 use super::yaml::{Node, Yaml};
+use super::{canaries, cards};
+use crate::a2a::binding::ProtocolVersion;
+use crate::a2a::model::{AgentCard, Operation};
+use crate::record::delegation::Delegation;
+use crate::record::exchange::{Exchange, FaultVerdict, Outcome};
 
 /// One event's name and what it means.
 pub struct EventRow {
@@ -39,6 +38,7 @@ pub struct EventRow {
 /// The events, by name.
 #[rustfmt::skip]
 pub const EVENTS: &[EventRow] = &[
+    row("auth_missing", "a request carried no credentials though the agent's card asks for some", &["operation"], auth_missing),
     row("canary_seen", "a request carried the canary of an attack that was injected before", &["canary"], canary_seen),
     row("card", "a card was fetched at a well-known address", &["skills"], cards_fetched),
     row("card_changed", "an agent's card differs from the one it gave before", &["text"], recorded),
@@ -49,7 +49,8 @@ pub const EVENTS: &[EventRow] = &[
     row("fault_not_applicable", "a fault rule matched what it cannot be applied to", &["rule", "kind"], |_, view| faults(view, FaultVerdict::NotApplicable)),
     row("no_push", "a webhook was registered though the agent's card says it calls none", &["binding", "version"], |_, view| against_card(view, Operation::CreateTaskPushNotificationConfig, |card| card.capabilities.push_notifications)),
     row("no_streaming", "a stream was asked for though the agent's card says it has none", &["binding", "version"], |_, view| against_card(view, Operation::SendStreamingMessage, |card| card.capabilities.streaming)),
-    row("push_received", "an agent called a webhook", &["binding", "version"], |_, view| exchanges(view, |exchange| exchange.operation == Operation::PushNotification)),
+    row("push_received", "an agent called a webhook", &["binding", "status", "version"], pushes),
+    row("recording_gap", "something was not recorded; an assertion that looks where it was lost cannot be judged at all", &["reason"], gaps),
     row("resubscribed", "a task was subscribed to again", &["binding", "version"], |_, view| exchanges(view, |exchange| exchange.operation == Operation::SubscribeToTask)),
     row("stream_truncated", "a stream ended before the task did", &["outcome"], truncated),
     row("task_auth_required", "a task was seen to wait for credentials", &[], states),
@@ -307,6 +308,68 @@ fn against_card(
         }
     }
     found
+}
+
+/// Requests without credentials to an agent whose newest card before them asks for some.
+fn auth_missing(_: &'static str, view: &RunView<'_>) -> Vec<Happened> {
+    let mut newest: BTreeMap<&str, AgentCard> = BTreeMap::new();
+    let mut found = Vec::new();
+    let exchanges = view.exchanges();
+    for exchange in &exchanges {
+        if let Some(card) = cards::card_of(exchange) {
+            newest.insert(&exchange.agent, card);
+        }
+        let Some(card) = newest.get(exchange.agent.as_str()) else { continue };
+        let request = &exchange.request;
+        let is_call = !matches!(
+            exchange.operation,
+            Operation::AgentCard | Operation::PushNotification | Operation::Unknown
+        );
+        if is_call
+            && asks_for_credentials(card)
+            && !has_credentials(&request.headers, &request.target, card)
+        {
+            let fields = [("operation", json!(exchange.operation))];
+            found.push(of_exchange(view, exchange, fields));
+        }
+    }
+    found
+}
+
+fn pushes(_: &'static str, view: &RunView<'_>) -> Vec<Happened> {
+    let exchanges = view.exchanges();
+    let delivered = exchanges.iter().filter(|it| it.operation == Operation::PushNotification);
+    delivered
+        .map(|exchange| {
+            let status = exchange.response.as_ref().map(|response| response.status);
+            let fields = [
+                ("binding", json!(exchange.binding)),
+                ("status", json!(status)),
+                ("version", json!(exchange.version)),
+            ];
+            of_exchange(view, exchange, fields)
+        })
+        .collect()
+}
+
+fn gaps(_: &'static str, view: &RunView<'_>) -> Vec<Happened> {
+    let filter = &view.filter;
+    let gaps = view.source.gaps().iter().filter(|gap| {
+        filter.since.is_none_or(|since| gap.at >= since)
+            && filter.until.is_none_or(|until| gap.at < until)
+    });
+    gaps.map(|gap| {
+        let proof = Evidence {
+            show: String::new(),
+            agent: String::new(),
+            found: format!("{} at {}", gap.reason, gap.at),
+            faults: Vec::new(),
+            exchanges: gap.exchange.into_iter().collect(),
+        };
+        let fields = BTreeMap::from([("reason", json!(gap.reason))]);
+        Happened { agent: String::new(), fields, proof }
+    })
+    .collect()
 }
 
 fn cards_fetched(_: &'static str, view: &RunView<'_>) -> Vec<Happened> {

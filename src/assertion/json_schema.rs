@@ -61,7 +61,7 @@ impl Schema {
         }
     }
 
-    fn compile(root: Value) -> Result<Self, String> {
+    pub(super) fn compile(root: Value) -> Result<Self, String> {
         let mut schema =
             Self { root: Value::Null, patterns: BTreeMap::new(), anchors: BTreeMap::new() };
         schema.collect(&root, "#")?;

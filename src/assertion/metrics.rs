@@ -7,18 +7,16 @@ use std::sync::Arc;
 
 use serde_json::Number;
 
-use crate::a2a::model::Operation;
-use crate::record::delegation::Delegation;
-use crate::record::exchange::{Exchange, FaultVerdict};
-
-use super::cards;
 use super::compare::Bounds;
 use super::ends::is_errored;
 use super::finding::Evidence;
 use super::nearest::nearest;
 use super::quote::plural;
-use super::timing;
 use super::view::RunView;
+use super::{cards, timing};
+use crate::a2a::model::Operation;
+use crate::record::delegation::Delegation;
+use crate::record::exchange::{Exchange, FaultVerdict};
 
 /// One metric.
 pub struct MetricRow {
@@ -95,6 +93,11 @@ const STATISTICS: &[(&str, Statistic)] = &[
     ("_p95", Statistic::Percentile(95.0)),
     ("_p99", Statistic::Percentile(99.0)),
 ];
+
+/// What may be put behind the name of a metric that is measured at each delegation.
+pub(super) fn statistics() -> impl Iterator<Item = &'static str> {
+    STATISTICS.iter().map(|(suffix, _)| *suffix)
+}
 
 /// What a metric amounts to.
 pub(super) enum Measured {

@@ -54,20 +54,64 @@ impl Path {
         None
     }
 
-    /// The places it leads to.
-    pub(super) fn find<'v>(&self, document: &'v Value) -> Vec<Place<'v>> {
+    /// The places it leads to. `Err`: the document is too large for such a path.
+    pub(super) fn find<'v>(&self, document: &'v Value) -> Result<Vec<Place<'v>>, String> {
         match &self.way {
-            Way::Query(query) => query
-                .query_located(document)
-                .iter()
-                .map(|node| Place { at: node.location().to_string(), value: node.node() })
-                .collect(),
-            Way::Pointer(pointer) => document
-                .pointer(pointer)
-                .map(|value| Place { at: pointer.clone(), value })
-                .into_iter()
-                .collect(),
+            Way::Query(query) => {
+                self.affordable(document)?;
+                let found = query.query_located(document);
+                let place = |node: &serde_json_path::LocatedNode<'v>| Place {
+                    at: node.location().to_string(),
+                    value: node.node(),
+                };
+                Ok(found.iter().map(place).collect())
+            }
+            Way::Pointer(pointer) => {
+                let found = document.pointer(pointer);
+                Ok(found.map(|value| Place { at: pointer.clone(), value }).into_iter().collect())
+            }
         }
+    }
+
+    /// Each `..` visits everything below every node that the one before it gave, so their number is an
+    /// exponent of the depth. A peer chooses the document; it does not choose how long we work.
+    fn affordable(&self, document: &Value) -> Result<(), String> {
+        let descents = u32::try_from(self.written.matches("..").count()).unwrap_or(u32::MAX);
+        if descents < 2 {
+            return Ok(());
+        }
+        let Size { nodes, depth } = Size::of(document);
+        let visits = nodes.saturating_mul(depth.saturating_pow(descents - 1));
+        if visits <= VISITS_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "{} with {descents} `..` is too much for a document of {nodes} values, {depth} deep",
+            self.written
+        ))
+    }
+}
+
+/// Visits of a value that one path may cost: about a second.
+const VISITS_MAX: u64 = 20_000_000;
+
+/// How large a document is.
+struct Size {
+    nodes: u64,
+    depth: u64,
+}
+
+impl Size {
+    /// The reader has bounded the depth.
+    fn of(value: &Value) -> Self {
+        let inner: Vec<Self> = match value {
+            Value::Array(items) => items.iter().map(Self::of).collect(),
+            Value::Object(members) => members.values().map(Self::of).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+        };
+        let nodes = 1 + inner.iter().map(|size| size.nodes).sum::<u64>();
+        let depth = 1 + inner.iter().map(|size| size.depth).max().unwrap_or(0);
+        Self { nodes, depth }
     }
 }
 

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use regex::Regex;
 use serde_json::{Number, Value};
 
 use super::nearest::suggestion;
 use super::yaml::{Key, Node, Position, Yaml};
+use crate::base::units;
 
 /// Where the values of `${NAME}` come from; `None` for a name that is not set.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -84,6 +86,7 @@ pub(super) struct Reader<'a> {
     problems: Vec<SuiteProblem>,
     captures: Vec<String>,
     used: BTreeMap<String, String>,
+    secrets: Vec<String>,
     awaited: Vec<String>,
 }
 
@@ -96,6 +99,7 @@ impl<'a> Reader<'a> {
             problems: Vec::new(),
             captures: Vec::new(),
             used: BTreeMap::new(),
+            secrets: Vec::new(),
             awaited: Vec::new(),
         }
     }
@@ -127,6 +131,11 @@ impl<'a> Reader<'a> {
     /// The captured values that were asked for since this was last called.
     pub(super) fn awaited(&mut self) -> Vec<String> {
         std::mem::take(&mut self.awaited)
+    }
+
+    /// The values that were asked for as secrets so far: by keys like `not_contains_env`.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        self.secrets.clone()
     }
 
     /// The variables that were put in so far, for what must be read again later.
@@ -273,6 +282,16 @@ impl<'a> Reader<'a> {
         Some(number)
     }
 
+    /// A duration like `10s`; a plain number is seconds.
+    pub(super) fn duration(&mut self, node: &Node) -> Option<Duration> {
+        if let Yaml::Number(_) = node.value {
+            let seconds = Duration::try_from_secs_f64(self.amount(node)?);
+            return seconds.map_err(|why| self.problem(node.at, why.to_string())).ok();
+        }
+        let text = self.text(node)?;
+        units::duration(&text).map_err(|why| self.problem(node.at, why)).ok()
+    }
+
     /// A whole number from 0.
     pub(super) fn count(&mut self, node: &Node) -> Option<usize> {
         let number = self.number(node)?;
@@ -308,6 +327,7 @@ impl<'a> Reader<'a> {
     pub(super) fn environment(&mut self, node: &Node) -> Option<Shown<String>> {
         let name = self.name(node)?;
         let value = self.variable(&name, node.at)?;
+        self.secrets.push(value.clone());
         Some(Shown { value, written: name })
     }
 

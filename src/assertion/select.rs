@@ -6,17 +6,16 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use regex::Regex;
 
-use crate::a2a::binding::{Binding, ProtocolVersion};
-use crate::a2a::model::Operation;
-use crate::record::delegation::Delegation;
-use crate::record::query::Filter;
-
 use super::nearest::nearest;
 use super::quote::plural;
 use super::reader::{Fields, Reader, Shown};
 use super::source::Source;
 use super::view::{Reach, RunView};
 use super::yaml::Node;
+use crate::a2a::binding::{Binding, ProtocolVersion};
+use crate::a2a::model::Operation;
+use crate::record::delegation::Delegation;
+use crate::record::query::Filter;
 
 /// Which delegations a test looks at. What is not given does not narrow, but for the session, which is
 /// the last one unless the suite or the test says otherwise.
@@ -92,6 +91,16 @@ pub(super) enum Selected<'a> {
 }
 
 impl Select {
+    /// The delegations whose message says one of these, and nothing else.
+    pub(super) fn of_messages(messages: &[String]) -> Self {
+        let quoted: Vec<String> = messages.iter().map(|text| regex::escape(text)).collect();
+        let pattern = format!("^(?:{})$", quoted.join("|"));
+        let text = Regex::new(&pattern).ok();
+        let written = format!("{{ text: {pattern:?} }}");
+        let text = text.map(|value| Shown { value, written: format!("{pattern:?}") });
+        Self { written, text, ..Self::default() }
+    }
+
     /// Reads the value of `select:`.
     pub(super) fn parse(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let mut fields = Fields::of(node, "a map like { agent: billing, since: 10m }", reader)?;

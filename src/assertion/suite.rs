@@ -1,7 +1,10 @@
 //! A suite: a file of tests, read strictly, every mistake told with its place.
 
+use std::time::Duration;
+
 use super::capture::Capture;
 use super::check::Check;
+use super::contract;
 use super::reader::{Fields, Reader, SuiteError, Variables};
 use super::select::Select;
 use super::yaml::{Node, Position, Yaml};
@@ -10,14 +13,13 @@ use super::yaml::{Node, Position, Yaml};
 const VERSION: usize = 1;
 
 /// Keys of the same file that belong to other commands; they have their own readers.
-const FOREIGN: &[&str] = &[
+pub(super) const FOREIGN: &[&str] = &[
     "admin",
     "advertise",
     "agent",
     "faults",
     "fuzz",
     "intercept",
-    "judge",
     "orchestrators",
     "record",
     "redact",
@@ -26,7 +28,7 @@ const FOREIGN: &[&str] = &[
 ];
 
 /// Keys that only a driver can act on; they are accepted and listed as not driven.
-const NOT_DRIVEN: &[&str] = &["counterpart", "persona", "scenario", "skill", "target"];
+pub(super) const NOT_DRIVEN: &[&str] = &["counterpart", "persona", "scenario", "skill", "target"];
 
 /// A file of tests.
 #[derive(Clone, Debug)]
@@ -45,6 +47,60 @@ pub struct Suite {
     pub configured: Vec<String>,
     /// What the file asks for that only a driver can do, as `test: key`.
     pub not_driven: Vec<String>,
+    /// What `assert --wait` waits for; empty: that the tests hold.
+    pub until: Vec<Check>,
+    /// Who judges sentences.
+    pub judge: Option<JudgeConfig>,
+    /// The values of the variables that the file names as secrets: no output may show them.
+    pub secrets: Vec<String>,
+}
+
+/// `judge:`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeConfig {
+    /// Who.
+    pub by: JudgeBy,
+    /// How long one judgement may take.
+    pub timeout: Duration,
+    /// Where judgements are kept, relative to the suite.
+    pub cache: Option<String>,
+}
+
+/// Who judges.
+#[derive(Clone, PartialEq, Eq)]
+pub enum JudgeBy {
+    /// A model behind an endpoint that speaks the chat completions of `OpenAI`.
+    Endpoint {
+        /// Its base, up to and with `/v1`.
+        url: String,
+        /// The model's name.
+        model: String,
+        /// What it is shown as a bearer token, if anything.
+        key: Option<String>,
+    },
+    /// A command that reads the question as JSON and writes `{"holds": ..., "reason": ...}`.
+    Command(Vec<String>),
+}
+
+impl JudgeBy {
+    fn endpoint(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let url = fields.need("url", reader).and_then(|node| reader.name(node));
+        let model = fields.need("model", reader).and_then(|node| reader.name(node));
+        let key = match fields.take("key") {
+            None => Some(None),
+            Some(node) => reader.text(node).map(Some),
+        };
+        Some(Self::Endpoint { url: url?, model: model?, key: key? })
+    }
+}
+
+impl std::fmt::Debug for JudgeBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Endpoint { url, model, .. } => write!(f, "Endpoint({url}, {model})"),
+            Self::Command(run) => f.debug_tuple("Command").field(run).finish(),
+        }
+    }
 }
 
 /// `recording:`, all of it optional.
@@ -113,11 +169,18 @@ impl Suite {
                 None
             }
         };
+        let secrets = reader.secrets();
         let problems = reader.finish();
         match suite {
-            Some(suite) if problems.is_empty() => Ok(suite),
+            Some(suite) if problems.is_empty() => Ok(Self { secrets, ..suite }),
             Some(_) | None => Err(SuiteError { file: file.to_owned(), problems }),
         }
+    }
+
+    /// Whether it stays held once it is, whatever comes later.
+    pub fn settles(&self) -> bool {
+        self.invariants.is_empty()
+            && self.tests.iter().all(|test| test.checks.iter().all(Check::settles))
     }
 
     fn read(file: &str, root: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -132,7 +195,20 @@ impl Suite {
         };
         let mut not_driven = Vec::new();
         let mut configured = Vec::new();
-        let tests = fields.need("tests", reader);
+        let card = fields.take("card");
+        let scenarios = fields.take("scenarios");
+        let tests = match fields.take("tests") {
+            None if scenarios.is_none() && card.is_none() => fields.need("tests", reader),
+            tests => tests,
+        };
+        let until = match fields.take("until") {
+            None => Some(Vec::new()),
+            Some(node) => Check::parse_list(node, reader),
+        };
+        let judge = match fields.take("judge") {
+            None => Some(None),
+            Some(node) => JudgeConfig::parse(node, reader).map(Some),
+        };
         if fields.take("targets").is_some() {
             not_driven.push("targets".to_owned());
         }
@@ -145,13 +221,36 @@ impl Suite {
             }
         }
         fields.finish(reader);
-        let tests = read_tests(tests?, &mut not_driven, reader);
+        let mut all = Vec::new();
+        all.push(card.map_or(Some(Vec::new()), |node| Some(vec![contract::card(node, reader)?])));
+        all.push(
+            scenarios.map_or(Some(Vec::new()), |node| {
+                contract::scenarios(node, &mut not_driven, reader)
+            }),
+        );
+        all.push(tests.map_or(Some(Vec::new()), |node| read_tests(node, &mut not_driven, reader)));
+        let tests: Option<Vec<Vec<Test>>> = all.into_iter().collect();
+        let tests: Vec<Test> = tests?.into_iter().flatten().collect();
+        if tests.is_empty() {
+            return None;
+        }
         version?;
         let file = file.to_owned();
         let recording = recording.unwrap_or_default();
         let defaults = defaults.unwrap_or_default();
         let invariants = invariants?;
-        Some(Self { file, recording, defaults, invariants, tests: tests?, configured, not_driven })
+        Some(Self {
+            file,
+            recording,
+            defaults,
+            invariants,
+            tests,
+            configured,
+            not_driven,
+            until: until?,
+            judge: judge?,
+            secrets: Vec::new(),
+        })
     }
 }
 
@@ -223,6 +322,32 @@ impl RecordingRef {
             reader.problem(node.at, "expected one of `file`, `store`, `daemon`");
         }
         recording
+    }
+}
+
+/// How long one judgement may take when it is not told.
+const JUDGE_TIMEOUT: Duration = Duration::from_mins(1);
+
+impl JudgeConfig {
+    fn parse(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let form =
+            "a map like { url: \"https://api.example.com/v1\", model: NAME, key: \"${KEY}\" }";
+        let mut fields = Fields::of(node, form, reader)?;
+        let timeout = match fields.take("timeout") {
+            None => Some(JUDGE_TIMEOUT),
+            Some(node) => reader.duration(node),
+        };
+        let cache = match fields.take("cache") {
+            None => Some(None),
+            Some(node) => reader.name(node).map(Some),
+        };
+        let by = if let Some(node) = fields.take("command") {
+            reader.names(node).map(JudgeBy::Command)
+        } else {
+            JudgeBy::endpoint(&mut fields, reader)
+        };
+        fields.finish(reader);
+        Some(Self { by: by?, timeout: timeout?, cache: cache? })
     }
 }
 

@@ -3,23 +3,26 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use super::finding::{Evidence, Finding};
+use super::on::{Injected, On, Pick, Quantifier, Sees};
+use super::outside::{Outside, Sealed};
+use super::quote::plural;
+use super::source::Source;
+use super::wire;
 use crate::base::id::ExchangeId;
 use crate::record::delegation::Delegation;
 use crate::record::exchange::{Exchange, FaultVerdict, Outcome};
 use crate::record::query::Filter;
 
-use super::finding::{Evidence, Finding};
-use super::on::{Injected, On, Pick, Quantifier, Sees};
-use super::quote::plural;
-use super::source::Source;
-use super::wire;
-
 /// Delegations that one finding names; the rest are counted.
 const EVIDENCE_MAX: usize = 5;
+
+/// Delegations that `--explain` names of one assertion; the rest are counted.
+const DESCRIBED_MAX: usize = 10;
 
 /// What one assertion looks at.
 #[derive(Clone)]
@@ -38,6 +41,9 @@ pub struct RunView<'a> {
     pub sees: Sees,
     /// The values that the test has captured, as JSON.
     pub captured: Arc<BTreeMap<String, String>>,
+    /// What may be asked of the world outside.
+    pub outside: Arc<dyn Outside>,
+    notes: Arc<Mutex<Vec<String>>>,
 }
 
 /// Which exchanges belong to what is looked at.
@@ -71,7 +77,21 @@ impl<'a> RunView<'a> {
             quantifier: None,
             sees: Sees::Reply,
             captured: Arc::default(),
+            outside: Arc::new(Sealed),
+            notes: Arc::default(),
         }
+    }
+
+    /// Something worth telling also where the assertion holds: who judged, what was written.
+    pub(super) fn note(&self, text: String) {
+        if let Ok(mut notes) = self.notes.lock() {
+            notes.push(text);
+        }
+    }
+
+    /// What was noted since this was last called.
+    pub(super) fn take_notes(&self) -> Vec<String> {
+        self.notes.lock().map(|mut notes| std::mem::take(&mut *notes)).unwrap_or_default()
     }
 
     /// What is left of it under `on:`.
@@ -221,6 +241,20 @@ impl<'a> RunView<'a> {
         let agents: Vec<&str> = agents.into_iter().collect();
         let count = plural(self.delegations.len(), "delegation");
         if agents.is_empty() { count } else { format!("{count} to {}", agents.join(", ")) }
+    }
+
+    /// What it shows, in words: how many delegations, and the names of the first few.
+    pub(super) fn described(&self) -> String {
+        let names: Vec<String> = self
+            .delegations
+            .iter()
+            .take(DESCRIBED_MAX)
+            .map(|it| self.source.short('d', it.id))
+            .collect();
+        let more = self.delegations.len().saturating_sub(DESCRIBED_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let separator = if names.is_empty() { "" } else { ": " };
+        format!("{}{separator}{}{more}", self.counted(), names.join(", "))
     }
 
     /// Holds `test` against the delegations: one is enough under `any`, all must hold under `every`, and

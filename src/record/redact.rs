@@ -122,6 +122,11 @@ impl DigestKey {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+
+    /// The digest that stands for a secret in the redactions of exchanges, hex.
+    pub fn digest(&self, secret: &[u8]) -> String {
+        ledger::hex(&ledger::digest(self, secret))
+    }
 }
 
 impl Redactor {

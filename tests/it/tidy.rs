@@ -49,6 +49,7 @@ const REGISTRIES: &[(&str, &str, &[&str])] = &[
     ("src/a2a/binding", "BINDINGS", &[]),
     ("src/a2a/dialect", "DIALECTS", &["generated.rs", "protobuf.rs"]),
     ("src/assertion/kinds", "KINDS", &[]),
+    ("src/assertion/lint/rules", "GROUPS", &[]),
     ("src/assertion/report", "FORMATS", &[]),
     ("src/fault/kinds", "KINDS", &[]),
     ("src/fault/matcher", "MATCHERS", &[]),

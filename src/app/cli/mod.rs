@@ -5,6 +5,7 @@ mod assert;
 mod columns;
 mod completions;
 mod config;
+mod coverage;
 mod daemon;
 mod demo;
 mod export;
@@ -12,9 +13,11 @@ mod filter;
 mod healthcheck;
 mod help;
 mod import;
+mod lint;
 mod log;
 pub(super) mod output;
 mod recording;
+mod schema;
 mod serve;
 mod session;
 mod show;
@@ -28,12 +31,12 @@ use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use output::{Style, Talk};
 
 use crate::admin::Token;
 use crate::app::config::{Config, ReaderConfig};
 use crate::app::failure::{Exit, Explain, Failure};
 use crate::base::clock::WallClock;
-use output::{Style, Talk};
 
 /// Records and breaks the traffic between an A2A orchestrator and its remote agents.
 #[derive(Debug, Parser)]
@@ -79,9 +82,12 @@ enum Command {
     Log(log::Log),
     Show(show::Show),
     Assert(assert::Assert),
+    Lint(lint::Lint),
+    Coverage(coverage::Coverage),
     Export(export::Export),
     Import(import::Import),
     Suite(suite::Suite),
+    Schema(schema::Schema),
     Agents(agents::Agents),
     Session(session::Session),
     Config(config::ConfigCommand),
@@ -115,6 +121,9 @@ impl Cli {
             | Command::Log(_)
             | Command::Show(_)
             | Command::Assert(_)
+            | Command::Lint(_)
+            | Command::Coverage(_)
+            | Command::Schema(_)
             | Command::Export(_)
             | Command::Import(_)
             | Command::Suite(_)
@@ -150,6 +159,9 @@ impl Cli {
             Command::Log(command) => command.run(&context),
             Command::Show(command) => command.run(&context),
             Command::Assert(command) => command.run(&context),
+            Command::Lint(command) => command.run(&context),
+            Command::Coverage(command) => command.run(&context),
+            Command::Schema(command) => command.run(),
             Command::Export(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Suite(command) => command.run(&context),

@@ -13,6 +13,8 @@ use crate::admin::client::Client;
 use crate::app::daemon_file::DaemonFile;
 use crate::app::failure::{Explain, Failure};
 use crate::record::query::Recording;
+use crate::record::redact::DigestKey;
+use crate::record::store::{Store as _, disk};
 
 /// The option of every reading command.
 #[derive(Clone, Debug, Args)]
@@ -112,6 +114,15 @@ pub(super) fn open(context: &Context, sources: &[Source]) -> Result<Recording, F
         });
     }
     Ok(Recording::merge(opened))
+}
+
+/// The keys under which these recordings keep the digests of secrets. Files and daemons give none away.
+pub(super) fn digest_keys(sources: &[Source]) -> Vec<DigestKey> {
+    let key = |source: &Source| match source {
+        Source::Store(path) => disk::open_reader(path).ok()?.digest_key(),
+        Source::File(_) | Source::Daemon(_) => None,
+    };
+    sources.iter().filter_map(key).collect()
 }
 
 /// Asks the daemon that writes into this directory, if one does, to make all of it visible.

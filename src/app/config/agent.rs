@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::Fault;
 use super::file::below;
-use super::later;
 use super::tree::{Key, Node, Scalar, Value};
-use super::typed;
+use super::{later, typed};
 use crate::admin::AgentInfo;
 use crate::net::tls::ListenTlsConfig;
 use crate::peer::scripted::script::Script;
@@ -31,7 +30,7 @@ pub struct Agent {
 pub(in crate::app) const PLAYED: &str = "http://played.invalid";
 
 /// Keys that are read as another: `addr` as `listen`.
-const ALIASES: &[&str] = &["addr"];
+pub(super) const ALIASES: &[&str] = &["addr"];
 
 impl Agent {
     /// What is told of it, when it listens `at`.

@@ -5,18 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
+use super::agent::{self, Agent};
+use super::error::{Fault, FileErrors, Place};
+use super::expand::{self, Environment};
+use super::sections::{RecordConfig, StoreConfig};
+use super::tree::{Key, Node, Value};
+use super::{later, typed};
 use crate::admin::AdminConfig;
 use crate::fault::rule::{RuleConfig, RuleSet, RuleSetOptions};
 use crate::proxy::target::Base;
 use crate::record::redact::RedactConfig;
-
-use super::agent::{self, Agent};
-use super::error::{Fault, FileErrors, Place};
-use super::expand::{self, Environment};
-use super::later;
-use super::sections::{RecordConfig, StoreConfig};
-use super::tree::{Key, Node, Value};
-use super::typed;
 
 /// A configuration, whole and checked.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +48,7 @@ pub enum Tests {
 }
 
 /// Keys of a configuration.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "version",
     "store",
     "record",
@@ -65,7 +63,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Keys of a suite, which may stand in the same file; the suite's reader checks them.
-const SUITE_KEYS: &[&str] = &[
+pub(super) const SUITE_KEYS: &[&str] = &[
     "recording",
     "invariants",
     "defaults",
@@ -75,6 +73,10 @@ const SUITE_KEYS: &[&str] = &[
     "targets",
     "extensions",
     "packs",
+    "card",
+    "judge",
+    "scenarios",
+    "until",
 ];
 
 impl Config {

@@ -9,6 +9,7 @@ mod expand;
 mod file;
 mod later;
 mod nearest;
+mod schema;
 mod sections;
 mod tree;
 mod typed;
@@ -20,6 +21,7 @@ pub(in crate::app) use agent::PLAYED;
 pub use error::{FileErrors, Place};
 pub use file::{Config, Tests};
 pub(in crate::app) use file::{ReaderConfig, rule_options};
+pub(in crate::app) use schema::schema;
 pub use sections::{RecordConfig, StoreConfig};
 
 use crate::app::failure::{Explain, Failure};

@@ -35,4 +35,8 @@ impl Assertion for All {
     fn expected_ends(&self) -> Vec<String> {
         self.0.iter().flat_map(Check::expected_ends).collect()
     }
+
+    fn settles(&self) -> bool {
+        self.0.iter().all(Check::settles)
+    }
 }

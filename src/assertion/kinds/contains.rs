@@ -28,4 +28,8 @@ impl Assertion for Contains {
     fn check(&self, view: &RunView<'_>) -> Vec<Finding> {
         self.0.check(view)
     }
+
+    fn settles(&self) -> bool {
+        true
+    }
 }

@@ -109,7 +109,10 @@ impl Entry {
 
     /// What is wrong with one data part, if anything.
     fn miss(&self, data: &Value) -> Option<String> {
-        let places = self.path.find(data);
+        let places = match self.path.find(data) {
+            Ok(places) => places,
+            Err(why) => return Some(why),
+        };
         match &self.test {
             Test::Predicate(predicate) => predicate.miss(&places, Sees::Wire),
             Test::Schema(schema) => match places.first() {
@@ -148,5 +151,9 @@ impl Assertion for Data {
             }));
         }
         findings
+    }
+
+    fn settles(&self) -> bool {
+        true
     }
 }

@@ -33,4 +33,8 @@ impl Assertion for DelegatedTo {
     fn agents(&self) -> Vec<&str> {
         self.0.agents()
     }
+
+    fn settles(&self) -> bool {
+        self.0.count.is_none()
+    }
 }

@@ -28,4 +28,8 @@ impl Assertion for Event {
     fn check(&self, view: &RunView<'_>) -> Vec<Finding> {
         self.0.must_occur(view)
     }
+
+    fn settles(&self) -> bool {
+        self.0.count().is_none()
+    }
 }

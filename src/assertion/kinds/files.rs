@@ -172,6 +172,10 @@ impl Assertion for Files {
             Look::Misses(format!("{found} of {}{named}", plural(files.len(), "file")))
         })
     }
+
+    fn settles(&self) -> bool {
+        true
+    }
 }
 
 /// A file for people: its name, type and size. Never its URL.

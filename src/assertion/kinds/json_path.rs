@@ -45,10 +45,16 @@ impl Assertion for JsonPathIs {
         view.hold(default, &expected, |delegation| match view.document(delegation) {
             Err(why) => Look::Cannot(why),
             Ok(None) => Look::Misses("there is no reply".to_owned()),
-            Ok(Some(document)) => {
-                let places = self.path.find(&document);
-                self.predicate.miss(&places, view.sees).map_or(Look::Holds, Look::Misses)
-            }
+            Ok(Some(document)) => match self.path.find(&document) {
+                Err(why) => Look::Cannot(why),
+                Ok(places) => {
+                    self.predicate.miss(&places, view.sees).map_or(Look::Holds, Look::Misses)
+                }
+            },
         })
+    }
+
+    fn settles(&self) -> bool {
+        !self.predicate.is_negative()
     }
 }

@@ -6,20 +6,28 @@
 
 use std::fmt;
 
+use super::check::Check;
 use super::finding::Finding;
 use super::reader::Reader;
 use super::view::RunView;
-use super::yaml::Node;
+use super::yaml::{Node, Yaml};
 
 mod all;
 mod any;
 mod canary;
+mod card;
+mod command;
+mod conforms;
 mod contains;
 mod data;
 mod delegated_to;
 mod event;
 mod fan_out;
 mod files;
+mod golden;
+mod grounded;
+mod http;
+mod ids_kept;
 mod json_path;
 mod judge;
 mod latency;
@@ -30,10 +38,14 @@ mod metric;
 mod no_cycles;
 mod no_duplicate_delegation;
 mod no_event;
+mod no_false_success;
 mod not;
 mod not_delegated_to;
+mod pack;
 mod regex;
 mod retries;
+mod secret_stays;
+mod settled;
 mod similar_to;
 mod state;
 mod states;
@@ -41,7 +53,9 @@ mod text;
 mod tool_called;
 mod tool_not_called;
 mod tool_sequence;
+mod trace_continued;
 mod turns;
+mod where_seen;
 
 /// A question about a recording. It finds nothing when it holds.
 pub trait Assertion: fmt::Debug + Send + Sync {
@@ -56,6 +70,16 @@ pub trait Assertion: fmt::Debug + Send + Sync {
     /// The ends (states or outcomes) it expects: those do not fail the test by themselves.
     fn expected_ends(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Whether it stays true once it is, whatever comes later: what must not occur does not.
+    fn settles(&self) -> bool {
+        false
+    }
+
+    /// The assertions it is made of, when each is a result of its own.
+    fn parts(&self) -> &[Check] {
+        &[]
     }
 }
 
@@ -121,12 +145,19 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<all::All>(),
     Kind::of::<any::Any>(),
     Kind::of::<canary::Canary>(),
+    Kind::of::<card::Card>(),
+    Kind::of::<command::Command>(),
+    Kind::of::<conforms::Conforms>(),
     Kind::of::<contains::Contains>(),
     Kind::of::<data::Data>(),
     Kind::of::<delegated_to::DelegatedTo>(),
     Kind::of::<event::Event>(),
     Kind::of::<fan_out::FanOut>(),
     Kind::of::<files::Files>(),
+    Kind::of::<golden::Golden>(),
+    Kind::of::<grounded::Grounded>(),
+    Kind::of::<http::Http>(),
+    Kind::of::<ids_kept::IdsKept>(),
     Kind::of::<json_path::JsonPathIs>(),
     Kind::of::<judge::Judge>(),
     Kind::of::<latency::Latency>(),
@@ -137,10 +168,14 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<no_cycles::NoCycles>(),
     Kind::of::<no_duplicate_delegation::NoDuplicateDelegation>(),
     Kind::of::<no_event::NoEvent>(),
+    Kind::of::<no_false_success::NoFalseSuccess>(),
     Kind::of::<not::Not>(),
     Kind::of::<not_delegated_to::NotDelegatedTo>(),
+    Kind::of::<pack::Pack>(),
     Kind::of::<regex::Matches>(),
     Kind::of::<retries::Retries>(),
+    Kind::of::<secret_stays::SecretStays>(),
+    Kind::of::<settled::Settled>(),
     Kind::of::<similar_to::SimilarTo>(),
     Kind::of::<state::State>(),
     Kind::of::<states::States>(),
@@ -148,41 +183,25 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<tool_called::ToolCalled>(),
     Kind::of::<tool_not_called::ToolNotCalled>(),
     Kind::of::<tool_sequence::ToolSequence>(),
+    Kind::of::<trace_continued::TraceContinued>(),
     Kind::of::<turns::Turns>(),
+    Kind::of::<where_seen::WhereSeen>(),
 ];
 
-/// Kinds that the language of suites has and this version does not: refused as such, not as slips of
-/// the pen.
-pub(super) const LATER: &[&str] = &[
-    "card",
-    "command",
-    "conforms",
-    "golden",
-    "grounded",
-    "http",
-    "pack",
-    "secret_stays",
-    "trace_continued",
-];
+/// `NAME: true`: the form of kinds that have no settings.
+fn only_true(body: &Node, name: &str, reader: &mut Reader<'_>) -> Option<()> {
+    match body.value {
+        Yaml::Null | Yaml::Bool(true) => Some(()),
+        Yaml::Bool(false) | Yaml::Number(_) | Yaml::Text(_) | Yaml::List(_) | Yaml::Map(_) => {
+            reader.problem(body.at, format!("expected `{name}: true`"));
+            None
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assertion::check::Check;
-
-    #[test]
-    fn a_kind_to_come_is_told_apart_from_a_slip() {
-        for name in LATER {
-            assert!(KINDS.iter().all(|kind| kind.name != *name), "`{name}` is there");
-            let entry = format!("{name}: x");
-            let mut reader = Reader::new(&entry, &|_| None);
-            let read = Check::parse(&Node::parse(&entry).unwrap(), &mut reader);
-            assert!(read.is_none());
-            let problems = reader.finish();
-            let [told] = problems.as_slice() else { panic!("{problems:?}") };
-            assert!(told.text.contains("has no such assertion yet"), "{told:?}");
-        }
-    }
 
     #[test]
     fn every_file_here_has_its_row_and_rows_are_sorted() {
@@ -202,7 +221,7 @@ mod tests {
         for kind in KINDS {
             assert!(!kind.examples.is_empty() && !kind.summary.is_empty(), "{}", kind.name);
             for example in kind.examples {
-                let mut reader = Reader::new(example, &|_| Some("a value".to_owned()));
+                let mut reader = Reader::new(example, &|_| Some("a long value".to_owned()));
                 let node = Node::parse(example).unwrap();
                 let check = Check::parse(&node, &mut reader);
                 assert_eq!(reader.finish(), [], "{}: {example}", kind.name);

@@ -6,7 +6,7 @@ use super::super::finding::Finding;
 use super::super::graph::{Graph, shown};
 use super::super::reader::Reader;
 use super::super::view::RunView;
-use super::super::yaml::{Node, Yaml};
+use super::super::yaml::Node;
 use super::{Assertion, Named};
 
 /// No agent is asked again by what it caused.
@@ -19,13 +19,7 @@ impl Named for NoCycles {
     const EXAMPLES: &'static [&'static str] = &["no_cycles: true"];
 
     fn parse(body: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        match body.value {
-            Yaml::Null | Yaml::Bool(true) => Some(Self),
-            Yaml::Bool(false) | Yaml::Number(_) | Yaml::Text(_) | Yaml::List(_) | Yaml::Map(_) => {
-                reader.problem(body.at, "expected `no_cycles: true`");
-                None
-            }
-        }
+        super::only_true(body, Self::NAME, reader).map(|()| Self)
     }
 }
 

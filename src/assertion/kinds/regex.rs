@@ -26,4 +26,8 @@ impl Assertion for Matches {
     fn check(&self, view: &RunView<'_>) -> Vec<Finding> {
         self.0.check(view)
     }
+
+    fn settles(&self) -> bool {
+        true
+    }
 }

@@ -2,8 +2,6 @@
 
 use std::str::FromStr;
 
-use crate::a2a::model::TaskState;
-
 use super::super::ends::{Outcomes, outcome_word};
 use super::super::finding::Finding;
 use super::super::on::Quantifier;
@@ -12,6 +10,7 @@ use super::super::reader::{Fields, Reader};
 use super::super::view::{Look, RunView};
 use super::super::yaml::{Node, Yaml};
 use super::{Assertion, Named};
+use crate::a2a::model::TaskState;
 
 /// The last known state (or the outcome) is one of these.
 #[derive(Debug)]
@@ -88,5 +87,9 @@ impl Assertion for State {
 
     fn expected_ends(&self) -> Vec<String> {
         self.0.iter().map(|end| end.as_str().to_owned()).collect()
+    }
+
+    fn settles(&self) -> bool {
+        true
     }
 }

@@ -60,4 +60,8 @@ impl Assertion for Text {
         }
         findings
     }
+
+    fn settles(&self) -> bool {
+        !self.0.has_negative()
+    }
 }

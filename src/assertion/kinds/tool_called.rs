@@ -32,4 +32,8 @@ impl Assertion for ToolCalled {
     fn agents(&self) -> Vec<&str> {
         vec![&self.0.name]
     }
+
+    fn settles(&self) -> bool {
+        self.0.count.is_none()
+    }
 }

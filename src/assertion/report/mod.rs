@@ -3,13 +3,20 @@
 
 use std::io;
 
+pub(in crate::assertion) use github::command_line as annotation;
 use serde::Serialize;
 
+use super::diagram::Conversation;
 use super::finding::{Finding, Status, Verdict, status_of};
 use super::nearest::suggestion;
 
+mod github;
+mod html;
 mod json;
 mod junit;
+mod markdown;
+mod sarif;
+mod tap;
 mod text;
 
 /// How a suite came out.
@@ -64,6 +71,9 @@ pub struct TestResult {
     pub delegations: usize,
     /// Its assertions, the suite's invariants first.
     pub assertions: Vec<CheckResult>,
+    /// What was said, for pages that draw it. Not part of the JSON.
+    #[serde(skip)]
+    pub conversations: Vec<Conversation>,
 }
 
 /// How one assertion came out.
@@ -77,6 +87,12 @@ pub struct CheckResult {
     pub line: usize,
     /// The worst of its findings.
     pub status: Status,
+    /// What it was held against, when that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<String>,
+    /// What is worth telling however it came out: who judged, what was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Why it does not hold; empty when it does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -118,8 +134,13 @@ pub struct FormatRow {
 
 /// All formats, by name.
 pub const FORMATS: &[FormatRow] = &[
+    FormatRow::of::<github::GitHub>(),
+    FormatRow::of::<html::Html>(),
     FormatRow::of::<json::Json>(),
     FormatRow::of::<junit::JUnit>(),
+    FormatRow::of::<markdown::Markdown>(),
+    FormatRow::of::<sarif::Sarif>(),
+    FormatRow::of::<tap::Tap>(),
     FormatRow::of::<text::Text>(),
 ];
 
@@ -182,7 +203,8 @@ impl Report {
 impl TestResult {
     pub(super) fn new(name: &str, line: usize, assertions: Vec<CheckResult>) -> Self {
         let status = assertions.iter().map(|check| check.status).max().unwrap_or(Status::Vacuous);
-        Self { name: name.to_owned(), line, status, session: None, delegations: 0, assertions }
+        let (name, conversations) = (name.to_owned(), Vec::new());
+        Self { name, line, status, session: None, delegations: 0, assertions, conversations }
     }
 
     fn verdict(&self) -> Verdict {
@@ -197,7 +219,8 @@ impl TestResult {
 impl CheckResult {
     pub(super) fn new(kind: &str, assertion: &str, line: usize, findings: Vec<Finding>) -> Self {
         let status = status_of(&findings);
-        Self { kind: kind.to_owned(), assertion: assertion.to_owned(), line, status, findings }
+        let (kind, assertion) = (kind.to_owned(), assertion.to_owned());
+        Self { kind, assertion, line, status, looked_at: None, notes: Vec::new(), findings }
     }
 }
 

@@ -16,7 +16,7 @@ impl Format for Text {
 
     fn write(report: &Report, style: Style, to: &mut dyn io::Write) -> io::Result<()> {
         for test in &report.tests {
-            if test.assertions.iter().any(|check| check.status != Status::Held) {
+            if test.assertions.iter().any(is_told) {
                 writeln!(to, "{} {}", style.word(test.status), style.strong(&test.name))?;
                 Self::explain(report, test, style, to)?;
             }
@@ -47,15 +47,17 @@ impl Text {
         to: &mut dyn io::Write,
     ) -> io::Result<()> {
         for check in &test.assertions {
-            match check.status {
-                Status::Held => {}
-                Status::Failed | Status::Vacuous | Status::Error | Status::Skipped => {
-                    explain_check(report, check, style, to)?;
-                }
+            if is_told(check) {
+                explain_check(report, check, style, to)?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether there is something to say of an assertion: it does not hold, or it was asked to explain.
+fn is_told(check: &CheckResult) -> bool {
+    check.status != Status::Held || check.looked_at.is_some() || !check.notes.is_empty()
 }
 
 fn explain_check(
@@ -65,6 +67,12 @@ fn explain_check(
     to: &mut dyn io::Write,
 ) -> io::Result<()> {
     writeln!(to, "  {}  ({}:{})", style.strong(&check.assertion), report.suite, check.line)?;
+    if let Some(looked_at) = &check.looked_at {
+        writeln!(to, "    {:8}  {looked_at}", check.status.as_str())?;
+    }
+    for note in &check.notes {
+        writeln!(to, "    note      {note}")?;
+    }
     for finding in &check.findings {
         writeln!(to, "    expected  {}", finding.expected)?;
         let label = match finding.status {
@@ -139,7 +147,8 @@ impl Style {
         }
     }
 
-    fn strong(self, text: &str) -> String {
+    /// What matters most of a line.
+    pub(in crate::assertion) fn strong(self, text: &str) -> String {
         self.paint(BOLD, text)
     }
 

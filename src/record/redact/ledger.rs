@@ -101,7 +101,8 @@ pub(super) fn digest(key: &DigestKey, octets: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-fn hex(octets: &[u8]) -> String {
+/// Digits for octets.
+pub(super) fn hex(octets: &[u8]) -> String {
     use std::fmt::Write;
 
     octets.iter().fold(String::new(), |mut text, octet| {

@@ -197,7 +197,7 @@ fn what_could_never_match_is_a_mistake() {
     check_assertion(
         "event: task_don",
         &[
-            "5:12: unknown word `task_don`; known: canary_seen, card, card_changed, card_extended, card_missing, delegated, fault_injected, fault_not_applicable, no_push, no_streaming, push_received, resubscribed, stream_truncated, task_auth_required, task_canceled, task_completed, task_failed, task_input_required, task_rejected, task_submitted, task_working, transport, upstream_error, version_mismatch, webhook_not_intercepted",
+            "5:12: unknown word `task_don`; known: auth_missing, canary_seen, card, card_changed, card_extended, card_missing, delegated, fault_injected, fault_not_applicable, no_push, no_streaming, push_received, recording_gap, resubscribed, stream_truncated, task_auth_required, task_canceled, task_completed, task_failed, task_input_required, task_rejected, task_submitted, task_working, transport, upstream_error, version_mismatch, webhook_not_intercepted",
         ],
     );
     check_assertion(

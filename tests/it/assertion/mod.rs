@@ -6,14 +6,21 @@
 )]
 
 mod captured;
+mod every;
 mod gaps;
 mod golden;
 mod graph;
+mod hostile;
 mod kinds;
+mod lint;
 mod mistakes;
+mod outside;
+mod packs;
+mod reference;
 mod replies;
 mod sdks;
 mod selection;
+mod traffic;
 mod trouble;
 mod wire;
 mod world;

@@ -91,6 +91,18 @@ static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     Recording::of_exchanges(lines().iter().enumerate().map(|(n, line)| recorded(n, line)).collect())
 });
 
+/// The same for the lint: a call that its client left is told apart from one that ended.
+pub(super) fn linted() -> Vec<Exchange> {
+    let all = lines();
+    let exchange = |(number, line): (usize, &Line)| {
+        let left = !line.is_complete;
+        let exchange = recorded(number, line);
+        let outcome = if left { Outcome::CutByClient } else { exchange.outcome };
+        Exchange { outcome, ..exchange }
+    };
+    all.iter().enumerate().map(exchange).collect()
+}
+
 /// The names of the clients and bindings that were recorded.
 fn agents() -> Vec<String> {
     let mut agents = RECORDING.agents();

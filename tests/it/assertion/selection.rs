@@ -63,6 +63,7 @@ fn an_empty_selection_fails_and_names_near_misses() {
     );
 }
 
+/// ASRT-01
 #[test]
 fn what_the_recording_does_not_know_cannot_be_judged() {
     check(
@@ -103,6 +104,7 @@ fn only_the_tests_asked_for_are_held_and_an_unknown_one_stops_all() {
     assert_eq!(error.to_string(), "no test `tow` in s.yaml; did you mean `two`?");
 }
 
+/// ASRT-01
 #[test]
 fn no_suite_passes_over_an_empty_recording() {
     let empty = lists(Vec::new());

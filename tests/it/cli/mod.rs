@@ -6,5 +6,8 @@ mod asserting;
 mod daemon;
 mod files;
 mod help;
+mod holding;
+mod poles;
 mod program;
 mod reading;
+mod seeds;

@@ -62,7 +62,7 @@ impl Demo {
             now: context.clock.now(),
             configured: info.agents.iter().map(|agent| agent.name.clone()).collect(),
             session: Some(info.session.clone()),
-            tests: Vec::new(),
+            ..Options::default()
         };
         let report = evaluate(&suite, &recording, &options)?;
         let mut out = output::stdout();
