@@ -113,9 +113,9 @@ impl Carrier for JsonRpc {
         let mut problems = Vec::new();
         let text = json::text(body, "$", &mut problems);
         match Envelope::read(&text, "$", &mut problems) {
-            Some(envelope) if envelope.is_request() => {
+            Some(mut envelope) if envelope.is_request() => {
                 call.problems.append(&mut problems);
-                read_envelope(&envelope, call);
+                read_envelope(&mut envelope, call);
             }
             Some(_) => not_rpc(head, call),
             None if text.trim_start().starts_with('[') => {
@@ -140,7 +140,7 @@ impl Carrier for JsonRpc {
         let mut event =
             Event { start: frame.start, len: frame.raw.len() as u64, event: None, error: None };
         let text = json::text(data, "$", problems);
-        let Some(envelope) = Envelope::read(&text, "$", problems) else { return Some(event) };
+        let Some(mut envelope) = Envelope::read(&text, "$", problems) else { return Some(event) };
         match envelope.outcome(call, "$", problems) {
             Some(Ok(result)) => {
                 let from = problems.len();
@@ -236,7 +236,7 @@ fn not_rpc(head: Head<'_>, call: &mut Call) {
     call.wire_name = detect::request_line(head);
 }
 
-fn read_envelope(envelope: &Envelope<'_>, call: &mut Call) {
+fn read_envelope(envelope: &mut Envelope<'_>, call: &mut Call) {
     envelope.check_request(&mut call.problems);
     call.rpc_id = envelope.id();
     call.wire_name = envelope.method().unwrap_or_default();
@@ -264,11 +264,11 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
     let envelope = Envelope::read(&text, "$", &mut problems)
         .filter(|envelope| envelope.is_answer(wire.status));
     match envelope {
-        Some(envelope) => {
+        Some(mut envelope) => {
             if !media_type.ends_with("json") {
                 answer.problems.push(body::wrong_content_type(media_type));
             }
-            read_outcome(&envelope, call, wire.status, &mut answer, &mut problems);
+            read_outcome(&mut envelope, call, wire.status, &mut answer, &mut problems);
         }
         None if !wire.status.is_success() => {
             // Answered below JSON-RPC (a gateway, authentication): the body may be anything.
@@ -297,7 +297,7 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
 }
 
 fn read_outcome(
-    envelope: &Envelope<'_>,
+    envelope: &mut Envelope<'_>,
     call: &Call,
     status: StatusCode,
     answer: &mut Answer,
