@@ -9,6 +9,7 @@ mod assembly;
 mod coding;
 mod keeper;
 mod live;
+mod pieces;
 mod sessions;
 mod worker;
 

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::coding::{self, Undone};
+use super::coding;
+use super::pieces::Pieces;
 use crate::a2a::problem::Problem;
 use crate::base::Side;
 use crate::base::id::InstanceId;
@@ -74,7 +75,7 @@ pub(super) struct Budget {
 
 #[derive(Default)]
 struct Body {
-    kept: Vec<u8>,
+    kept: Pieces,
     bytes: u64,
     gap: u64,
     is_truncated: bool,
@@ -113,15 +114,16 @@ impl Assembly {
 
     /// Takes in what the exchange had gathered.
     pub(super) fn take_in(&mut self, taken: Taken, budget: &mut Budget) {
-        let mut copied = taken.copied.as_slice();
+        let mut copied = Bytes::from(taken.copied);
         for seen in taken.news {
             match seen {
                 Seen::Copied { lane, at_us, len } => {
-                    let (piece, rest) = copied.split_at_checked(len).unwrap_or((copied, &[]));
-                    copied = rest;
-                    self.body(lane).add(piece, at_us, budget);
+                    let piece = copied.split_to(len.min(copied.len()));
+                    self.body(lane).add(&piece, Pieces::own, at_us, budget);
                 }
-                Seen::Shared { lane, at_us, octets } => self.body(lane).add(&octets, at_us, budget),
+                Seen::Shared { lane, at_us, octets } => {
+                    self.body(lane).add(&octets, Pieces::copy, at_us, budget);
+                }
                 Seen::Gap { lane, bytes } => self.body(lane).lose(bytes),
                 Seen::Head { lane, at_us, head } => {
                     self.head(lane, at_us, *head);
@@ -326,7 +328,13 @@ impl Budget {
 }
 
 impl Body {
-    fn add(&mut self, octets: &[u8], at_us: u64, budget: &mut Budget) {
+    fn add(
+        &mut self,
+        octets: &Bytes,
+        keep: fn(&mut Pieces, Bytes),
+        at_us: u64,
+        budget: &mut Budget,
+    ) {
         self.bytes += octets.len() as u64;
         self.digest.update(octets);
         if self.is_truncated {
@@ -334,10 +342,10 @@ impl Body {
         }
         let room = budget.body_bytes.saturating_sub(self.kept.len());
         let room = room.min(budget.open_bytes.saturating_sub(budget.used));
-        let taken = octets.get(..room.min(octets.len())).unwrap_or_default();
-        self.kept.extend_from_slice(taken);
+        let taken = octets.slice(..room.min(octets.len()));
         budget.used += taken.len();
         self.is_truncated = taken.len() < octets.len();
+        keep(&mut self.kept, taken);
         let end = self.kept.len() as u64;
         if self.arrivals.len() >= ARRIVALS_MAX {
             self.arrivals.pop();
@@ -381,19 +389,24 @@ impl Body {
         let coded = if is_grpc { "grpc-encoding" } else { "content-encoding" };
         let encoding = values(coded).collect::<Vec<_>>().join(", ");
         let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case("identity");
-        let undone = if is_plain {
-            Undone { octets: self.kept, arrivals: self.arrivals, trouble: None }
-        } else if is_grpc {
-            coding::undo_grpc(&encoding, &self.kept, &self.arrivals, limits.inflated_bytes)
+        let kept = self.kept.into_bytes();
+        let (kept, arrivals, trouble) = if is_plain {
+            (kept, self.arrivals, None)
         } else {
-            coding::undo(&encoding, self.kept, self.arrivals, limits.inflated_bytes)
+            let most = limits.inflated_bytes;
+            let undone = if is_grpc {
+                coding::undo_grpc(&encoding, &kept, &self.arrivals, most)
+            } else {
+                coding::undo(&encoding, Vec::from(kept), self.arrivals, most)
+            };
+            (Bytes::from(undone.octets), undone.arrivals, undone.trouble)
         };
-        let is_broken = undone.trouble.is_some();
-        if let Some(trouble) = undone.trouble {
+        let is_broken = trouble.is_some();
+        if let Some(trouble) = trouble {
             problems.push(Problem::new("content_coding", format!("{name} body"), trouble));
         }
         let payload = Payload {
-            kept: Bytes::from(undone.octets),
+            kept,
             bytes: self.bytes,
             encoding: if is_plain { String::new() } else { encoding },
             truncated: self.is_truncated || is_broken,
@@ -401,7 +414,7 @@ impl Body {
             digest_is_keyed: false,
             gap: self.gap,
         };
-        (payload, undone.arrivals)
+        (payload, arrivals)
     }
 }
 
@@ -473,5 +486,5 @@ fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
         Ok(text) => text.to_owned(),
         Err(_) => octets.iter().map(|octet| char::from(*octet)).collect(),
     };
-    headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect()
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
 }

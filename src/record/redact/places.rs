@@ -215,7 +215,9 @@ fn is_never(name: &str) -> bool {
 
 /// What a JSON member of this name holds, if it is a secret.
 pub(super) fn member_kind(name: &str) -> Option<&'static str> {
-    if let Some((_, kind)) = MEMBERS.iter().find(|(known, _)| is_plainly(name, known)) {
+    let first = name.bytes().find(|octet| !matches!(octet, b'-' | b'_'))?.to_ascii_lowercase();
+    let of_letter = MEMBERS.iter().filter(|(known, _)| known.as_bytes().first() == Some(&first));
+    if let Some((_, kind)) = of_letter.into_iter().find(|(known, _)| is_plainly(name, known)) {
         return Some(kind);
     }
     // Few names end as the rest must: it is asked of every member, and spelling one plainly allocates.
@@ -288,8 +290,8 @@ fn basic_credentials(value: &str) -> Option<(Vec<u8>, Vec<u8>)> {
 /// query or fragment. URLs need not be whole: `/path?key=x` and `?key=x` are some as well.
 pub(super) fn in_urls(text: &str, is_secret: &dyn Fn(&str) -> bool) -> Vec<Secret> {
     let mut secrets = Vec::new();
-    for (at, mark) in text.match_indices("://") {
-        let start = at + mark.len();
+    for at in memchr::memmem::find_iter(text.as_bytes(), "://") {
+        let start = at + "://".len();
         let rest = text.get(start..).unwrap_or_default();
         let len = rest.find(|letter| ends_url(letter) || "/?#".contains(letter));
         let authority = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
