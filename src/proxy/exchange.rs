@@ -134,7 +134,7 @@ pub(super) struct Exchange<'a> {
 impl Exchange<'_> {
     async fn run(mut self, mut parts: Parts, path: PathAndQuery) -> Response<ResponseBody> {
         let conn = Arc::clone(self.conn);
-        if conn.core.own.is_from_self(conn.peer) {
+        if conn.core.own.comes_round(conn.peer) {
             let text = format!("{} leads back to Meddler itself", self.upstream.url);
             return self.trouble(&Trouble::new(Word::Loop, text));
         }

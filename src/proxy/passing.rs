@@ -180,12 +180,11 @@ impl Passing {
     fn finish(&mut self) {
         self.end_lane(End::Complete);
         self.release_carrier();
-        // What is not reusable by now (the request is still under way, or the agent sends more than it
-        // said) is closed.
+        // What is not reusable by now has its request still under way, or will be closed.
         if let Carrier::Http1 { connection, origin } =
             std::mem::replace(&mut self.carrier, Carrier::Gone)
         {
-            origin.give_back(connection);
+            origin.finish(connection);
         }
     }
 

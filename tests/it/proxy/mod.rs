@@ -8,6 +8,7 @@ mod grpc;
 mod keepalive;
 mod passthrough;
 mod recorded;
+mod sharing;
 mod stopping;
 mod streaming;
 mod tls;
