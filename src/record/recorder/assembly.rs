@@ -38,6 +38,7 @@ pub(super) struct Assembly {
     request: Body,
     response: Option<Answer>,
     delivered: Option<Answer>,
+    upstream: Option<Arc<str>>,
     faults: Vec<FaultRecord>,
     edits: Vec<EditRecord>,
     ends: Ends,
@@ -92,6 +93,7 @@ struct Answer {
 impl Assembly {
     pub(super) fn new(open: Arc<Open>) -> Self {
         Self {
+            upstream: open.start.upstream.clone(),
             open,
             request: Body::default(),
             response: None,
@@ -128,6 +130,7 @@ impl Assembly {
                     budget.used = budget.used.saturating_sub(std::mem::take(&mut self.given_up));
                 }
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
+                Seen::Upstream(url) => self.upstream = Some(url),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
@@ -254,7 +257,7 @@ impl Assembly {
             request,
             response,
             delivered,
-            upstream: start.upstream.as_deref().map(str::to_owned),
+            upstream: self.upstream.as_deref().map(str::to_owned),
             faults: self.faults,
             edits: self.edits,
             problems,

@@ -63,6 +63,7 @@ async fn chunks_stay_chunks() {
     .await;
 }
 
+/// HTTP-08
 #[tokio::test]
 async fn trailers_pass_to_a_client_that_asks_for_them() {
     check(
@@ -108,6 +109,7 @@ async fn an_answer_to_head_keeps_its_length_and_has_no_body() {
     .await;
 }
 
+/// HTTP-06
 #[tokio::test]
 async fn an_absolute_address_is_taken_for_its_path() {
     check(
@@ -183,6 +185,7 @@ async fn check_refused(request: &str, status_line: &str) {
     assert!(agent.is_left_alone(), "{request:?} reached the agent");
 }
 
+/// HTTP-06
 #[tokio::test]
 async fn a_request_must_name_one_host() {
     check_refused("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 ").await;
