@@ -6,6 +6,7 @@
 //! HTTP/2 connection is shared and has a task.
 
 mod http2;
+mod patience;
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -26,6 +27,7 @@ use tracing::debug;
 pub use http2::Http2;
 
 use self::http2::{Load, SETTINGS_LOOK_AFTER, SETTINGS_WAIT, STREAMS_UNTIL_TOLD};
+use self::patience::Patience;
 use crate::base::shutdown::Tasks;
 use crate::net::addr::Scheme;
 use crate::net::dial::{Connect, Connected, Destination, Protocol, SelfGuard};
@@ -71,6 +73,7 @@ pub struct Origin<B: Body + 'static> {
         reason = "they go in and out at every exchange: a pointer is moved, not a struct"
     )]
     idle: Mutex<Vec<Box<Http1<B>>>>,
+    patience: Patience,
     shared: Mutex<Vec<Http2<B>>>,
     /// Asked for HTTP/1.1, the peer chose HTTP/2 all the same.
     insists_on_http2: AtomicBool,
@@ -149,6 +152,7 @@ where
             config,
             tasks,
             idle: Mutex::default(),
+            patience: Patience::default(),
             shared: Mutex::default(),
             insists_on_http2: AtomicBool::new(false),
             dialing: Arc::default(),
@@ -218,7 +222,7 @@ where
     /// Closes what has idled too long or was closed by the peer.
     pub fn sweep(&self) {
         let timeout = self.config.idle_timeout;
-        lock(&self.idle).retain_mut(|http1| http1.has_idled_less_than(timeout) && http1.is_alive());
+        lock(&self.idle).retain_mut(|http1| http1.idle() < timeout && http1.is_alive());
         let age_max = self.config.age_max;
         lock(&self.shared).retain(|http2| http2.is_open(age_max));
     }
@@ -245,9 +249,14 @@ where
     fn kept_http1(&self) -> Option<Lease<B>> {
         loop {
             let mut http1 = lock(&self.idle).pop()?;
-            if http1.has_idled_less_than(self.config.idle_timeout) && http1.is_alive() {
+            let idle = http1.idle();
+            if idle >= self.config.idle_timeout || !self.patience.allows(idle) {
+                continue;
+            }
+            if http1.is_alive() {
                 return Some(Lease::Http1(http1));
             }
+            self.patience.ran_out(idle);
         }
     }
 
@@ -421,8 +430,8 @@ where
         self.connection.is_some() && self.sender.is_ready()
     }
 
-    fn has_idled_less_than(&self, timeout: Duration) -> bool {
-        self.idle_since.is_none_or(|since| since.elapsed() < timeout)
+    fn idle(&self) -> Duration {
+        self.idle_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     fn is_alive(&mut self) -> bool {
