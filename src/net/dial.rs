@@ -213,7 +213,7 @@ impl OwnAddresses {
     /// Whether what arrives from `peer` has been where it arrives already, or would be again.
     pub fn comes_round(&self, peer: SocketAddr) -> bool {
         let hops = lock(&self.hops);
-        hops.get(&peer).is_some_and(|hop| leads_to(hop.to, hop.from, hops.values()))
+        hops.get(&peer).is_some_and(|hop| leads_to(hop.to, hop.from, &hops.values()))
     }
 
     fn note(self: &Arc<Self>, tcp: &TcpStream, port: Port) -> Option<SelfGuard> {
@@ -230,7 +230,7 @@ impl OwnAddresses {
 }
 
 /// Whether there is a way over these hops.
-fn leads_to<'a>(from: Port, to: Port, hops: impl Iterator<Item = &'a Hop> + Clone) -> bool {
+fn leads_to<'a>(from: Port, to: Port, hops: &(impl Iterator<Item = &'a Hop> + Clone)) -> bool {
     let mut reached = vec![from];
     let mut looked_at = 0;
     while let Some(at) = reached.get(looked_at).copied() {
@@ -321,7 +321,7 @@ mod tests {
             (&[hop(0, 1), hop(1, 2), hop(2, 0)], 1, 0, true),
             (&[hop(0, 1), hop(0, 2), hop(1, 2)], 2, 0, false),
         ] {
-            assert_eq!(leads_to(Port(from), Port(to), hops.iter()), expected, "{hops:?}");
+            assert_eq!(leads_to(Port(from), Port(to), &hops.iter()), expected, "{hops:?}");
         }
     }
 }

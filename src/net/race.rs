@@ -32,7 +32,7 @@ where
         let is_last = waiting.size_hint().1 == Some(0);
         let next = async {
             if is_last {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             } else {
                 tokio::time::sleep(HEAD_START).await;
             }

@@ -319,7 +319,12 @@ impl Exchange<'_> {
     ) -> Response<ResponseBody> {
         self.relocate(&mut head.headers, called);
         let Some(plan) = plan else {
-            return Response::from_parts(head, ResponseBody::Passing(passing));
+            let body = if passing.is_over() && headers::keeps_length(&head, self.version) {
+                ResponseBody::nothing_of_unknown_length()
+            } else {
+                ResponseBody::Passing(passing)
+            };
+            return Response::from_parts(head, body);
         };
         if !plan.before_head.is_zero() {
             tokio::time::sleep(plan.before_head).await;

@@ -39,7 +39,7 @@ pub(super) fn pass(
         } else if let Some(wire) = &wire
             && let Some(octets) = written(interim.status(), interim.headers())
         {
-            wire.interject(octets);
+            wire.interject(&octets);
         }
     });
     parts.extensions = std::mem::take(probe.extensions_mut());

@@ -95,6 +95,11 @@ impl Passing {
         Self::new(answer, carrier, None, None, Arc::default())
     }
 
+    /// Whether nothing is to come.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_end_stream()
+    }
+
     /// Puts frames back that were taken out: they go out again first.
     pub(super) fn put_back(&mut self, frames: impl IntoIterator<Item = Frame<Bytes>>) {
         self.ahead.extend(frames);

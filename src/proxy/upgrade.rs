@@ -108,10 +108,10 @@ pub(super) fn pass(
     let agreed = head.headers.get(UPGRADE).cloned().unwrap_or(wish.protocols);
     headers::strip(&mut head.headers, Version::HTTP_11);
     say(&mut head.headers, agreed);
-    let (held, tasks) = (Arc::clone(conn), conn.core.tasks.clone());
+    let (counted, tasks) = (Arc::clone(conn), conn.core.tasks.clone());
     drop(conn.core.tasks.spawn(async move {
         // The connection counts as one of the client's for as long as it is used.
-        let conn = held;
+        let conn = counted;
         // Cancel safe: dropping the streams closes them.
         let end = tokio::select! {
             end = both_ways(carrier, wish.client, tap.as_ref()) => end,

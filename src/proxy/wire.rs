@@ -106,10 +106,10 @@ impl Wire {
 
     /// Puts octets on the wire before the answer that is awaited. They are dropped if the answer before
     /// that has not left whole: hyper's octets may then not be parted.
-    pub(super) fn interject(&self, octets: Vec<u8>) {
+    pub(super) fn interject(&self, octets: &[u8]) {
         if !self.is_mid_message.load(Ordering::Acquire) {
             let mut held = self.interjection.lock().unwrap_or_else(PoisonError::into_inner);
-            held.extend_from_slice(&octets);
+            held.extend_from_slice(octets);
             self.has_interjection.store(true, Ordering::Release);
         }
     }

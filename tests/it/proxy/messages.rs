@@ -1,5 +1,7 @@
 //! The rules for heads: what belongs to a connection, who is addressed, where a redirect leads.
 
+use std::fmt::Write;
+
 use super::recorded::Recorded;
 use crate::support::http2::Http2Client;
 use crate::support::proxies::TestProxy;
@@ -133,7 +135,7 @@ async fn large_and_many_fields_pass() {
     let token = "x".repeat(20_000);
     let mut request = format!("GET / HTTP/1.1\r\nHost: p\r\nAuthorization: Bearer {token}\r\n");
     for number in 0..120 {
-        request += &format!("X-{number}: {number}\r\n");
+        write!(request, "X-{number}: {number}\r\n").unwrap();
     }
     let (at_agent, _) = pass("", &(request + "\r\n"), OK).await;
     assert!(at_agent.contains(&format!("Authorization: Bearer {token}\r\n")));

@@ -109,6 +109,30 @@ async fn an_answer_to_head_keeps_its_length_and_has_no_body() {
     .await;
 }
 
+#[tokio::test]
+async fn an_answer_that_cannot_have_a_body_keeps_its_length() {
+    let agent = RawAgent::start().await;
+    let proxy = TestProxy::before(agent.addr);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    let mut upstream = None;
+    for answer in [
+        "HTTP/1.1 304 Not Modified\r\nETag: \"v7\"\r\nContent-Length: 812\r\nX: 1\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nX: 1\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ] {
+        client.write("GET / HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut conn = match upstream.take() {
+            Some(conn) => conn,
+            None => agent.accept().await,
+        };
+        conn.read_head().await;
+        conn.write(answer).await;
+        assert_eq!(client.read_head().await, answer);
+        upstream = Some(conn);
+    }
+}
+
 /// HTTP-06
 #[tokio::test]
 async fn an_absolute_address_is_taken_for_its_path() {

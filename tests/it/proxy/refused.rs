@@ -1,6 +1,7 @@
 //! What Meddler itself turns away, and what only looks as if it had to.
 
 use meddler::record::exchange::Outcome;
+use meddler::record::query::Filter;
 use tokio::net::TcpListener;
 
 use super::recorded::Recorded;
@@ -28,7 +29,7 @@ async fn a_refusal_is_marked_and_recorded() {
         assert!(exchange.upstream.is_none() && exchange.response.is_none());
         assert_eq!(exchange.delivered.as_ref().unwrap().status, status);
         assert!(at.agent.is_left_alone());
-        assert!(at.after(1).await.delegations(&Default::default()).is_empty());
+        assert!(at.after(1).await.delegations(&Filter::default()).is_empty());
     }
 }
 
