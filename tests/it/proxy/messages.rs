@@ -186,3 +186,20 @@ async fn a_double_slash_stays_double() {
     let (at_agent, _) = pass("", request, OK).await;
     assert!(at_agent.starts_with("POST /base//rpc HTTP/1.1\r\n"), "{at_agent}");
 }
+
+/// What the HTTP library cannot pass on, as `docs/transport.md` says: nothing else is lost with it.
+#[tokio::test]
+async fn what_cannot_be_kept_costs_nothing_else() {
+    let agent = RawAgent::start().await;
+    let proxy = TestProxy::before(agent.addr);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    client.write("GET / HTTP/1.1\r\nHost: p\r\nTE: trailers\r\n\r\n").await;
+    let mut upstream = agent.accept().await;
+    upstream.read_head().await;
+    let fields = "X: \u{e9}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n";
+    upstream.write(format!("HTTP/1.1 200 Tr\u{e8}s bien\r\n{fields}Unannounced: 1\r\n\r\n")).await;
+    let came = client.read_until("0\r\n\r\n").await;
+    assert_eq!(came, format!("HTTP/1.1 200 \r\n{fields}\r\n"));
+    client.write("GET /next HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    upstream.read_until("/next").await;
+}
