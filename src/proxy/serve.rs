@@ -10,7 +10,7 @@ use std::time::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tracing::debug;
+use tracing::{debug, info};
 
 use crate::base::limits::Limits;
 use crate::net::addr::Scheme;
@@ -169,6 +169,11 @@ where
         }
         match connection.as_mut().poll(cx) {
             Poll::Ready(Ok(())) => Poll::Ready(()),
+            // hyper has answered with a bare 400, 414 or 431: there is no request to be recorded.
+            Poll::Ready(Err(error)) if error.is_parse() => {
+                info!(%error, "turned away what is no HTTP, or past all limits");
+                Poll::Ready(())
+            }
             Poll::Ready(Err(error)) => {
                 debug!(%error, "connection ended");
                 Poll::Ready(())
