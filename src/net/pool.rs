@@ -185,6 +185,7 @@ where
     /// Takes a connection back. One that cannot carry another request is closed instead.
     pub fn give_back(&self, mut http1: Box<Http1<B>>) {
         http1.drive(&mut Context::from_waker(Waker::noop()));
+        http1.upgrading = None;
         let is_old = http1.opened.elapsed() >= self.config.age_max;
         if is_old || !http1.is_reusable() || self.tasks.is_draining() {
             return;
