@@ -9,6 +9,7 @@ pub mod dial;
 pub mod executor;
 pub mod listen;
 pub mod pool;
+mod race;
 pub mod sniff;
 pub mod stream;
 pub mod tls;

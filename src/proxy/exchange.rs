@@ -10,11 +10,12 @@ use http::header::{
 };
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{Method, Request, Response, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::warn;
 
 use crate::fault::verdict::Start as From;
 use crate::net::addr::Scheme;
@@ -24,9 +25,8 @@ use crate::proxy::Core;
 use crate::proxy::agent::{Agent, Upstream};
 use crate::proxy::answer::{self, Clothes};
 use crate::proxy::body::ResponseBody;
-use crate::proxy::called::Called;
+use crate::proxy::called::{self, Called};
 use crate::proxy::cards::{self, Ask};
-use crate::proxy::config::Forwarded;
 use crate::proxy::flow::{Flow, Look};
 use crate::proxy::forward::{self, Outbound};
 use crate::proxy::grpc;
@@ -34,9 +34,11 @@ use crate::proxy::headers;
 use crate::proxy::judge::{self, Plan};
 use crate::proxy::made;
 use crate::proxy::passing::{Passing, recorded};
+use crate::proxy::refused;
 use crate::proxy::rewrite::card::{self, Delivery};
 use crate::proxy::route::{self, Route};
 use crate::proxy::shape;
+use crate::proxy::upgrade::{self, Wish};
 use crate::proxy::wire::Wire;
 use crate::record::exchange::EditRecord;
 use crate::record::tap::{End, ExchangeTap, Lane, Start};
@@ -57,6 +59,20 @@ pub(super) struct Connection {
     pub(super) scheme: Scheme,
     /// Who calls: the peer's address.
     pub(super) orchestrator: Arc<str>,
+    /// Its place among the open connections.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    pub(super) fn new(
+        core: Arc<Core>,
+        agent: Arc<Agent>,
+        (wire, permit): (Arc<Wire>, OwnedSemaphorePermit),
+        (peer, scheme): (SocketAddr, Scheme),
+        orchestrator: Arc<str>,
+    ) -> Self {
+        Self { core, agent, wire, peer, scheme, orchestrator, _permit: permit }
+    }
 }
 
 /// Answers one request.
@@ -65,31 +81,67 @@ pub(super) async fn exchange(
     request: Request<Incoming>,
 ) -> Response<ResponseBody> {
     let came = Came::now(&conn);
-    let (parts, incoming) = request.into_parts();
+    let (mut parts, incoming) = request.into_parts();
     let clothes = Clothes::of(&parts.headers);
-    let (upstream, path) = match route::route(&conn.agent, &parts, clothes) {
-        Route::Forward { upstream, path } => (upstream, path),
+    let routed = if refused::is_too_large(&parts, &conn.core.limits) {
+        Route::Refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
+    } else {
+        route::route(&conn.agent, &parts, clothes)
+    };
+    let (upstream, path) = match routed {
+        Route::Forward { upstream, path } => (To::Known(upstream), path),
         Route::Grpc => {
-            let upstream = Box::pin(grpc::upstream(&conn.agent, conn.core.limits.card_bytes)).await;
-            (
-                upstream,
-                parts.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")),
-            )
+            let known = conn.agent.grpc.load();
+            let to = known.as_ref().map_or(To::InCard, |known| To::Known(Upstream::clone(known)));
+            (to, parts.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")))
         }
         Route::Refuse(status, why) => {
-            debug!(agent = %conn.agent.name, %status, why, "refused");
-            return answer::refusal(clothes, status, why);
+            let tap = begin(&conn, &parts, None, &came);
+            let request = (incoming, parts.version);
+            return refused::refuse(&conn, request, tap, clothes, (status, why));
         }
     };
-    let tap = begin(&conn, &parts, &upstream, &came);
+    let tap = begin(&conn, &parts, upstream.url(), &came);
     let look = look(&parts, clothes);
     let (wire, version) = (Arc::clone(&conn.wire), parts.version);
+    let wish = Wish::of(&mut parts);
     let flow = Flow::new(incoming, version, look, tap.clone(), Arc::clone(&wire));
     let mut waiting = Waiting { tap: tap.clone(), wire };
+    let (upstream, is_in_card) = match upstream {
+        To::Known(upstream) => (upstream, false),
+        To::InCard => (conn.agent.forward.clone(), true),
+    };
     let exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, version };
-    let answer = exchange.run(parts, path).await;
+    let answer = exchange.run(parts, path, Still { wish, is_in_card }).await;
     waiting.tap = None;
     answer
+}
+
+/// What is told a client whose header section is over the limit.
+const TOO_LARGE: &str = "the header section is larger than Meddler passes on (128 KiB)";
+
+/// Where a request goes, as far as its head tells.
+enum To {
+    Known(Upstream),
+    /// To the gRPC interface that a card names which has not been seen yet.
+    InCard,
+}
+
+impl To {
+    fn url(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Known(upstream) => Some(Arc::clone(&upstream.url)),
+            Self::InCard => None,
+        }
+    }
+}
+
+/// What is still to be seen to before a request is forwarded.
+struct Still {
+    /// The client would speak something else than HTTP.
+    wish: Option<Wish>,
+    /// The card must be asked for the upstream.
+    is_in_card: bool,
 }
 
 /// When the head of a request had arrived.
@@ -132,9 +184,14 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    async fn run(mut self, mut parts: Parts, path: PathAndQuery) -> Response<ResponseBody> {
+    async fn run(
+        mut self,
+        mut parts: Parts,
+        path: PathAndQuery,
+        still: Still,
+    ) -> Response<ResponseBody> {
         let conn = Arc::clone(self.conn);
-        if conn.core.own.is_from_self(conn.peer) {
+        if conn.core.own.comes_round(conn.peer) {
             let text = format!("{} leads back to Meddler itself", self.upstream.url);
             return self.trouble(&Trouble::new(Word::Loop, text));
         }
@@ -157,6 +214,9 @@ impl Exchange<'_> {
             }
         }
         // Forward.
+        if still.is_in_card {
+            self.look_into_card().await;
+        }
         let mut ask = Ask::of(&parts, self.clothes);
         if ask.is_some() {
             cards::drop_conditions(&mut parts.headers, self.tap.as_ref(), &mut ask);
@@ -165,10 +225,14 @@ impl Exchange<'_> {
         let method = parts.method.clone();
         self.address(&mut parts);
         let again = ask.as_ref().map(|_| parts.clone());
-        let outbound = self.outbound(parts, path.clone());
+        let mut outbound = self.outbound(parts, path.clone());
+        if let Some(wish) = &still.wish {
+            wish.say(&mut outbound.parts.headers);
+            outbound.may_upgrade = true;
+        }
         let forwarded = forward::forward(&self.upstream, outbound, &self.flow).await;
-        let (head, passing) = match forwarded {
-            Ok((response, carrier)) => self.answered(response, carrier),
+        let (response, carrier) = match forwarded {
+            Ok(answer) => answer,
             Err(_) if self.flow.has_failed() => return self.client_left(),
             Err(trouble) => {
                 if is_unheard(trouble.word) && !waits_for_continue {
@@ -177,6 +241,13 @@ impl Exchange<'_> {
                 return self.trouble(&trouble);
             }
         };
+        if let Some(wish) = still.wish
+            && response.status() == StatusCode::SWITCHING_PROTOCOLS
+        {
+            self.flow.answered();
+            return upgrade::pass(&conn, wish, response, carrier, self.tap);
+        }
+        let (head, passing) = self.answered(response, carrier);
         // Return.
         let ask = ask.or_else(|| Ask::of_passed(&self.flow));
         if let Some(ask) = ask {
@@ -184,6 +255,15 @@ impl Exchange<'_> {
             return Box::pin(cards::answer(&self, &called, about, (head, passing), plan)).await;
         }
         self.give(head, passing, &called, plan).await
+    }
+
+    /// Finds the gRPC interface that the card names, and says so to the recording.
+    async fn look_into_card(&mut self) {
+        let card_bytes = self.conn.core.limits.card_bytes;
+        self.upstream = Box::pin(grpc::upstream(&self.conn.agent, card_bytes)).await;
+        if let Some(tap) = &self.tap {
+            tap.upstream(&self.upstream.url);
+        }
     }
 
     /// What a plan does before the agent is asked; an answer if it is not asked at all.
@@ -217,8 +297,14 @@ impl Exchange<'_> {
         let wire = Arc::clone(&self.conn.wire);
         let idle = self.conn.agent.config.timeout.idle;
         let passing = Passing::new(answer, carrier, idle, self.tap.clone(), wire);
+        let came = (head.status == StatusCode::UPGRADE_REQUIRED).then(|| head.headers.clone());
         for (name, value) in headers::strip(&mut head.headers, self.version) {
             self.edit("header", name.as_str(), &String::from_utf8_lossy(value.as_bytes()), "");
+        }
+        if let Some(came) = came
+            && self.version == Version::HTTP_11
+        {
+            upgrade::keep_demand(&came, &mut head.headers);
         }
         (head, passing)
     }
@@ -233,7 +319,12 @@ impl Exchange<'_> {
     ) -> Response<ResponseBody> {
         self.relocate(&mut head.headers, called);
         let Some(plan) = plan else {
-            return Response::from_parts(head, ResponseBody::Passing(passing));
+            let body = if passing.is_over() && headers::keeps_length(&head, self.version) {
+                ResponseBody::nothing_of_unknown_length()
+            } else {
+                ResponseBody::Passing(passing)
+            };
+            return Response::from_parts(head, body);
         };
         if !plan.before_head.is_zero() {
             tokio::time::sleep(plan.before_head).await;
@@ -270,13 +361,14 @@ impl Exchange<'_> {
             (Clothes::Http, _) => Alpn::Http1,
         };
         let first_byte = self.conn.agent.config.timeout.first_byte;
-        Outbound { parts, path, alpn, first_byte }
+        let wire = Arc::clone(&self.conn.wire);
+        Outbound { parts, path, alpn, first_byte, may_upgrade: false, wire }
     }
 
     /// The head's fields as the agent gets them.
     fn address(&self, parts: &mut Parts) {
         let agent = &self.conn.agent;
-        add_forwarded(self.conn, parts);
+        called::add_forwarded(self.conn, parts);
         // The version is that of the hop to come; gRPC alone is HTTP/2 for sure, and what else may
         // become HTTP/2 must not carry fields of HTTP/1.
         let to = match (self.clothes, self.upstream.destination().scheme) {
@@ -312,13 +404,7 @@ impl Exchange<'_> {
         let answer = answer::trouble(self.clothes, trouble);
         self.flow.answered();
         if let Some(tap) = &self.tap {
-            let body = match answer.body() {
-                ResponseBody::Made(made) => made.data(),
-                ResponseBody::Passing(_) | ResponseBody::Worked(_) => bytes::Bytes::new(),
-            };
-            tap.head(Lane::Delivered, self.version, answer.status(), answer.headers());
-            tap.data(Lane::Delivered, &body);
-            tap.end(Lane::Delivered, End::Complete);
+            answer::record(&answer, self.version, tap);
             tap.end(Lane::Response, End::Trouble(recorded(trouble)));
         }
         answer
@@ -340,7 +426,7 @@ impl Exchange<'_> {
             tap.end(Lane::Response, End::Cut(crate::base::Side::Downstream));
         }
         let why = "the request broke off before its end";
-        answer::refusal(self.clothes, http::StatusCode::BAD_REQUEST, why)
+        answer::refusal(self.clothes, StatusCode::BAD_REQUEST, why)
     }
 
     fn edit(&self, kind: &str, at: &str, from: &str, to: &str) {
@@ -366,7 +452,7 @@ const fn is_unheard(word: Word) -> bool {
 fn begin(
     conn: &Connection,
     parts: &Parts,
-    upstream: &Upstream,
+    upstream: Option<Arc<str>>,
     came: &Came,
 ) -> Option<ExchangeTap> {
     let core = &conn.core;
@@ -378,7 +464,7 @@ fn begin(
         agent: Arc::clone(&conn.agent.name),
         session: session_in(&parts.headers).map(Cow::into_owned),
         orchestrator: Arc::clone(&conn.orchestrator),
-        upstream: Some(Arc::clone(&upstream.url)),
+        upstream,
         method: parts.method.clone(),
         target: parts.uri.clone(),
         version: parts.version,
@@ -406,35 +492,5 @@ fn look(parts: &Parts, clothes: Clothes) -> Look {
     match clothes {
         Clothes::Http if parts.method == Method::POST && is_json() => Look::ForMethod,
         Clothes::Http | Clothes::Grpc => Look::Away,
-    }
-}
-
-/// Tells the agent who called, where it is configured to be told.
-fn add_forwarded(conn: &Connection, parts: &mut Parts) {
-    let kind = conn.agent.config.forwarded;
-    if kind == Forwarded::None {
-        return;
-    }
-    let base = Called::by(parts).base(conn);
-    let host = base.authority.in_url(base.scheme);
-    let proto = base.scheme.as_str();
-    let ip = conn.peer.ip();
-    let fields = match kind {
-        Forwarded::None => return,
-        Forwarded::Forwarded => {
-            let node = if ip.is_ipv6() { format!("\"[{ip}]\"") } else { ip.to_string() };
-            vec![("forwarded", format!("for={node};host=\"{host}\";proto={proto}"))]
-        }
-        Forwarded::XForwarded => vec![
-            ("x-forwarded-for", ip.to_string()),
-            ("x-forwarded-host", host),
-            ("x-forwarded-proto", proto.to_owned()),
-        ],
-    };
-    for (name, value) in fields {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            // What stands there already is kept: a list grows at its end.
-            parts.headers.append(name, value);
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use http::{HeaderMap, Version};
@@ -72,6 +72,8 @@ enum State {
     Open,
     Ended,
     Failed,
+    /// The agent answered instead of asking for it.
+    Unwanted,
 }
 
 /// Whether a body may be a JSON-RPC call.
@@ -130,10 +132,19 @@ impl Flow {
         self.lock().kept.can_replay()
     }
 
-    /// Notes that the agent has answered: from here on nothing is kept to be sent again.
+    /// Notes that the agent has answered: from here on nothing is kept to be sent again. A body that it
+    /// has not asked for by then is not wanted, and its client, which waits to be asked, will not send it.
     pub(super) fn answered(&self) {
         self.was_answered.store(true, Ordering::Release);
-        self.lock().kept.end_replay();
+        let mut source = self.lock();
+        source.kept.end_replay();
+        let is_unwanted = source.gate.as_mut().is_some_and(|gate| {
+            gate.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+        });
+        if is_unwanted && source.state == State::Open {
+            source.state = State::Unwanted;
+        }
+        source.gate = None;
     }
 
     /// Whether the JSON-RPC call that passed asks for the extended card.
@@ -285,8 +296,9 @@ impl Drop for Flow {
     fn drop(&mut self) {
         let was_answered = self.was_answered.load(Ordering::Acquire);
         let source = self.source.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if source.state != State::Open {
-            return;
+        match source.state {
+            State::Open | State::Unwanted => {}
+            State::Ended | State::Failed => return,
         }
         if was_answered {
             self.wire.leave_upload_unread();
@@ -327,6 +339,10 @@ impl RequestBody {
             State::Open => {}
             State::Failed => {
                 return Poll::Ready(Some(Err(BodyError::cut(Side::Downstream, "it left"))));
+            }
+            State::Unwanted => {
+                let why = "it answered without asking for the body";
+                return Poll::Ready(Some(Err(BodyError::cut(Side::Upstream, why))));
             }
             State::Ended if self.given <= source.kept.count() && source.trailers.is_some() => {
                 self.given = source.kept.count() + 1;

@@ -15,7 +15,7 @@ use crate::base::id::IdSource;
 use crate::base::limits::Limits;
 use crate::base::shutdown::Tasks;
 use crate::net::addr::Scheme;
-use crate::net::dial::{Connect, Dialer, OwnAddresses};
+use crate::net::dial::{Connect, Dialer, OwnAddresses, Port};
 use crate::net::listen::{ListenError, Listener};
 use crate::net::pool::PoolConfig;
 use crate::net::tls::{CertificateAuthority, ListenTlsConfig, ServerTls, TlsError};
@@ -116,15 +116,16 @@ impl Proxy {
         let mut ports = Vec::with_capacity(agents.len());
         for setup in agents {
             let AgentSetup { name, config, connect } = setup;
+            let port = Port(ports.len());
             let tls_wrong = |source| StartError::Tls { agent: name.clone(), source };
             let tls = server_tls(&config, &shared, &mut authority).map_err(tls_wrong)?;
             let connect = match connect {
                 Some(connect) => connect,
-                None => network(&config, &shared.limits, &own).map_err(tls_wrong)?,
+                None => network(&config, &shared.limits, &own, port).map_err(tls_wrong)?,
             };
             let listener = Listener::bind(config.listen.0, Arc::clone(&permits))
                 .map_err(|source| StartError::Listen { agent: name.clone(), source })?;
-            own.listen(listener.addr());
+            own.listen(port, listener.addr());
             let agent = Agent::new(&name, config, connect, pool(&shared.limits), &shared.tasks);
             agent.listen.get_or_init(|| listener.addr());
             ports.push((Arc::new(agent), listener, tls));
@@ -174,7 +175,8 @@ fn pool(limits: &Limits) -> PoolConfig {
     PoolConfig {
         idle_max: limits.idle_connections,
         idle_timeout: limits.idle_timeout,
-        header_bytes_max: limits.header_bytes,
+        age_max: limits.connection_age,
+        header_bytes_max: limits.header_bytes.saturating_mul(2),
     }
 }
 
@@ -182,9 +184,10 @@ fn network(
     config: &AgentConfig,
     limits: &Limits,
     own: &Arc<OwnAddresses>,
+    port: Port,
 ) -> Result<Arc<dyn Connect>, TlsError> {
     let timeout = config.timeout.connect.unwrap_or(limits.connect_timeout);
-    let dialer = Dialer::new(config.tls.clone(), timeout, Arc::clone(own));
+    let dialer = Dialer::new(config.tls.clone(), timeout, Arc::clone(own), port);
     if config.tls.insecure {
         warn!(forward = %config.forward, "the agent's certificate is not verified: `tls.insecure`");
     }

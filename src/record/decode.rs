@@ -256,7 +256,12 @@ fn outcome(exchange: &Exchange, ends: &Ends, understood: &Understood) -> Outcome
         Some(_) => &ends.delivered,
         None => &ends.response,
     };
+    // A request that was answered before its end is not malformed: the answer tells how it went.
+    let is_refused = ends.request == Some(End::Cut(Side::Upstream))
+        && understood.call.request.is_none()
+        && exchange.response.as_ref().is_some_and(|response| response.status >= 400);
     match end {
+        Some(End::Complete) if is_refused => Outcome::Error,
         Some(End::Complete) => outcome_of_content(exchange, understood),
         Some(End::Cut(Side::Upstream)) => Outcome::CutByAgent,
         Some(End::Cut(Side::Downstream)) | None => match outcome_of_content(exchange, understood) {

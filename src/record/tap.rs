@@ -55,7 +55,7 @@ pub struct Start {
     pub session: Option<String>,
     /// Who called.
     pub orchestrator: Arc<str>,
-    /// Where it is sent; absent when Meddler answers itself.
+    /// Where it is sent; absent when Meddler answers itself, or when it is told later.
     pub upstream: Option<Arc<str>>,
     /// The HTTP method.
     pub method: http::Method,
@@ -136,6 +136,13 @@ impl ExchangeTap {
         match &self.0 {
             Some(open) => open.poll_ready(cx),
             None => Poll::Ready(()),
+        }
+    }
+
+    /// Where the request is sent, when that was not known at its start.
+    pub fn upstream(&self, url: &Arc<str>) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Upstream(Arc::clone(url)));
         }
     }
 

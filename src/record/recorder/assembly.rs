@@ -39,6 +39,7 @@ pub(super) struct Assembly {
     request: Body,
     response: Option<Answer>,
     delivered: Option<Answer>,
+    upstream: Option<Arc<str>>,
     faults: Vec<FaultRecord>,
     edits: Vec<EditRecord>,
     ends: Ends,
@@ -93,6 +94,7 @@ struct Answer {
 impl Assembly {
     pub(super) fn new(open: Arc<Open>) -> Self {
         Self {
+            upstream: open.start.upstream.clone(),
             open,
             request: Body::default(),
             response: None,
@@ -130,6 +132,7 @@ impl Assembly {
                     budget.used = budget.used.saturating_sub(std::mem::take(&mut self.given_up));
                 }
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
+                Seen::Upstream(url) => self.upstream = Some(url),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
@@ -256,7 +259,7 @@ impl Assembly {
             request,
             response,
             delivered,
-            upstream: start.upstream.as_deref().map(str::to_owned),
+            upstream: self.upstream.as_deref().map(str::to_owned),
             faults: self.faults,
             edits: self.edits,
             problems,

@@ -119,6 +119,8 @@ pub(in crate::record) enum Seen {
     Head { lane: Lane, at_us: u64, head: Box<(Version, StatusCode, HeaderMap)> },
     /// Trailer fields.
     Trailers(Lane, Box<HeaderMap>),
+    /// Where the request is sent.
+    Upstream(Arc<str>),
     /// What a rule did.
     Fault(Box<FaultRecord>),
     /// A sanctioned change.
@@ -270,6 +272,7 @@ impl Open {
                 Seen::Copied { .. }
                 | Seen::Shared { .. }
                 | Seen::Gap { .. }
+                | Seen::Upstream(_)
                 | Seen::Fault(_)
                 | Seen::Edit(_)
                 | Seen::End { .. }

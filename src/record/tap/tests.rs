@@ -48,6 +48,7 @@ fn found(intake: &Intake) -> String {
                 Seen::Dropped { at_us } => format!("dropped after {at_us} us"),
                 other @ (Seen::Head { .. }
                 | Seen::Trailers(..)
+                | Seen::Upstream(_)
                 | Seen::Fault(_)
                 | Seen::Edit(_)) => format!("{other:?}"),
             });

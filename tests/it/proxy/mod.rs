@@ -2,13 +2,23 @@
 #![expect(clippy::indexing_slicing, reason = "what is not there fails the test, as it should")]
 
 mod bodies;
+mod cancellation;
 mod cards;
+mod coding;
+mod early;
 mod effects;
 mod grpc;
+mod interim;
 mod keepalive;
+mod messages;
 mod passthrough;
 mod recorded;
+mod refused;
+mod sharing;
+mod sse;
 mod stopping;
 mod streaming;
+mod timeouts;
 mod tls;
 mod trouble;
+mod upgrade;

@@ -51,6 +51,14 @@ async fn serve_http1(mut tls: tokio_rustls::server::TlsStream<TcpStream>) {
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = tls.read(&mut buffer).await {
         let line = String::from_utf8_lossy(&buffer[..count]).lines().next().unwrap().to_owned();
+        if line.contains("/closing") {
+            drop(tls.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf").await);
+            // Without it the peer cannot know that this was all.
+            if line.contains("/closing/said") {
+                drop(tls.shutdown().await);
+            }
+            return;
+        }
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len());
         if tls.write_all(answer.as_bytes()).await.is_err() {
             return;
@@ -79,6 +87,24 @@ async fn check(name: &str, tls: &str, expected: &str) {
     assert!(head.starts_with(expected), "{name} with {tls:?}: {head}");
     if !expected.contains("200") {
         assert!(head.contains("meddler-error: tls\r\n"), "{name} with {tls:?}: {head}");
+    }
+    task.abort();
+}
+
+/// CAN-05
+#[tokio::test]
+async fn a_body_that_ends_without_close_notify_is_broken() {
+    let (port, task) = agent("agent", &["http/1.1"]).await;
+    let proxy = TestProxy::with(&[format!(
+        "{{ listen: \"127.0.0.1:0\", forward: \"https://localhost:{port}\", tls: {{ ca: \"{}\" }} }}",
+        cert("ca.pem")
+    )]);
+    for (path, is_whole) in [("/closing/said", true), ("/closing/unsaid", false)] {
+        let mut client = RawConn::connect(proxy.addr()).await;
+        client.write(format!("GET {path} HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n")).await;
+        let (text, _) = client.read_to_end().await;
+        assert!(text.contains("4\r\nhalf\r\n"), "{path}: {text}");
+        assert_eq!(text.ends_with("0\r\n\r\n"), is_whole, "{path}: {text}");
     }
     task.abort();
 }
