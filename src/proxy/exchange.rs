@@ -14,7 +14,7 @@ use http::{Method, Request, Response, Version};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::warn;
 
 use crate::fault::verdict::Start as From;
 use crate::net::addr::Scheme;
@@ -29,14 +29,14 @@ use crate::proxy::cards::{self, Ask};
 use crate::proxy::config::Forwarded;
 use crate::proxy::flow::{Flow, Look};
 use crate::proxy::forward::{self, Outbound};
-use crate::proxy::grpc;
 use crate::proxy::headers;
 use crate::proxy::judge::{self, Plan};
 use crate::proxy::made;
 use crate::proxy::passing::{Passing, recorded};
 use crate::proxy::rewrite::card::{self, Delivery};
-use crate::proxy::route::{self, Route};
 use crate::proxy::shape;
+use crate::proxy::target::Base;
+use crate::proxy::way::{self, Depends};
 use crate::proxy::wire::Wire;
 use crate::record::exchange::EditRecord;
 use crate::record::tap::{End, ExchangeTap, Lane, Start};
@@ -59,6 +59,15 @@ pub(super) struct Connection {
     pub(super) orchestrator: Arc<str>,
 }
 
+impl Connection {
+    /// Where cards of the agent are delivered to who reaches it by this address.
+    pub(super) fn delivery(&self, base: Base) -> Delivery<'_> {
+        let core = &self.core;
+        let (agent, agents) = (&self.agent, &core.agents);
+        Delivery { agent, agents, base, signer: core.signer.as_ref() }
+    }
+}
+
 /// Answers one request.
 pub(super) async fn exchange(
     conn: Arc<Connection>,
@@ -67,26 +76,21 @@ pub(super) async fn exchange(
     let came = Came::now(&conn);
     let (parts, incoming) = request.into_parts();
     let clothes = Clothes::of(&parts.headers);
-    let (upstream, path) = match route::route(&conn.agent, &parts, clothes) {
-        Route::Forward { upstream, path } => (upstream, path),
-        Route::Grpc => {
-            let upstream = Box::pin(grpc::upstream(&conn.agent, conn.core.limits.card_bytes)).await;
-            (
-                upstream,
-                parts.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")),
-            )
-        }
-        Route::Refuse(status, why) => {
-            debug!(agent = %conn.agent.name, %status, why, "refused");
-            return answer::refusal(clothes, status, why);
-        }
+    let way = match way::find(&conn, &parts, clothes).await {
+        Ok(way) => way,
+        Err(answer) => return answer,
     };
+    let way::Way { upstream, path, depends } = way;
     let tap = begin(&conn, &parts, &upstream, &came);
     let look = look(&parts, clothes);
     let (wire, version) = (Arc::clone(&conn.wire), parts.version);
     let flow = Flow::new(incoming, version, look, tap.clone(), Arc::clone(&wire));
     let mut waiting = Waiting { tap: tap.clone(), wire };
-    let exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, version };
+    let asked = path.clone();
+    let mut exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, path: asked, version };
+    if depends == Depends::OnTheTenant {
+        Box::pin(exchange.go_by_tenant(&parts)).await;
+    }
     let answer = exchange.run(parts, path).await;
     waiting.tap = None;
     answer
@@ -126,6 +130,8 @@ pub(super) struct Exchange<'a> {
     pub(super) flow: Arc<Flow>,
     pub(super) tap: Option<ExchangeTap>,
     pub(super) upstream: Upstream,
+    /// The path that the upstream is asked for.
+    path: PathAndQuery,
     /// The HTTP version the client speaks.
     pub(super) version: Version,
     clothes: Clothes,
@@ -157,7 +163,7 @@ impl Exchange<'_> {
             }
         }
         // Forward.
-        let mut ask = Ask::of(&parts, self.clothes);
+        let mut ask = Ask::of(&conn.agent, (&parts, &path), self.clothes);
         if ask.is_some() {
             cards::drop_conditions(&mut parts.headers, self.tap.as_ref(), &mut ask);
         }
@@ -184,6 +190,16 @@ impl Exchange<'_> {
             return Box::pin(cards::answer(&self, &called, about, (head, passing), plan)).await;
         }
         self.give(head, passing, &called, plan).await
+    }
+
+    /// Goes to the interface that the card names for the tenant in the message.
+    async fn go_by_tenant(&mut self, parts: &Parts) {
+        let found = way::by_tenant(self.conn, parts, &self.flow).await;
+        let Some(upstream) = found else { return };
+        if let Some(tap) = &self.tap {
+            tap.upstream(Arc::clone(&upstream.url));
+        }
+        self.upstream = upstream;
     }
 
     /// What a plan does before the agent is asked; an answer if it is not asked at all.
@@ -246,16 +262,15 @@ impl Exchange<'_> {
 
     /// Where a card or a redirect is delivered to.
     pub(super) fn delivery(&self, called: &Called) -> Delivery<'_> {
-        let (agent, agents) = (&self.conn.agent, &self.conn.core.agents);
-        Delivery { agent, agents, base: called.base(self.conn) }
+        self.conn.delivery(called.base(self.conn))
     }
 
     fn relocate(&self, headers: &mut HeaderMap, called: &Called) {
         let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else {
             return;
         };
-        if let Some(new) =
-            card::location(&self.delivery(called), self.upstream.destination(), location)
+        let asked = (self.upstream.destination(), &self.path);
+        if let Some(new) = card::location(&self.delivery(called), asked, location)
             && let Ok(value) = HeaderValue::try_from(&new)
         {
             self.edit("location", "location", location, &new);

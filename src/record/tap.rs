@@ -167,6 +167,13 @@ impl ExchangeTap {
         }
     }
 
+    /// It goes to another upstream than was said at its start.
+    pub fn upstream(&self, url: Arc<str>) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Upstream(url));
+        }
+    }
+
     /// The end of a lane. The exchange is over when its request and its answer have ended; an end of
     /// `Trouble` or `Stopped` on any lane ends it all.
     pub fn end(&self, lane: Lane, end: End) {

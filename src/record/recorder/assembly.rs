@@ -40,6 +40,8 @@ pub(super) struct Assembly {
     delivered: Option<Answer>,
     faults: Vec<FaultRecord>,
     edits: Vec<EditRecord>,
+    /// Where it went, when that was not where it was said to go.
+    upstream: Option<Arc<str>>,
     ends: Ends,
     end_us: Option<u64>,
     head_us: Option<u64>,
@@ -98,6 +100,7 @@ impl Assembly {
             delivered: None,
             faults: Vec::new(),
             edits: Vec::new(),
+            upstream: None,
             ends: Ends::default(),
             end_us: None,
             head_us: None,
@@ -130,6 +133,7 @@ impl Assembly {
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
+                Seen::Upstream(url) => self.upstream = Some(url),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
                 Seen::Dropped { at_us } => {
                     self.is_dropped = true;
@@ -254,7 +258,7 @@ impl Assembly {
             request,
             response,
             delivered,
-            upstream: start.upstream.as_deref().map(str::to_owned),
+            upstream: self.upstream.as_ref().or(start.upstream.as_ref()).map(|url| url.to_string()),
             faults: self.faults,
             edits: self.edits,
             problems,

@@ -123,6 +123,8 @@ pub(in crate::record) enum Seen {
     Fault(Box<FaultRecord>),
     /// A sanctioned change.
     Edit(Box<EditRecord>),
+    /// Where it goes, after all.
+    Upstream(Arc<str>),
     /// The end of a lane.
     End { lane: Lane, at_us: u64, end: End },
     /// Nobody can report anything any more.
@@ -272,6 +274,7 @@ impl Open {
                 | Seen::Gap { .. }
                 | Seen::Fault(_)
                 | Seen::Edit(_)
+                | Seen::Upstream(_)
                 | Seen::End { .. }
                 | Seen::Dropped { .. } => 0,
             };

@@ -49,6 +49,7 @@ fn found(intake: &Intake) -> String {
                 other @ (Seen::Head { .. }
                 | Seen::Trailers(..)
                 | Seen::Fault(_)
+                | Seen::Upstream(_)
                 | Seen::Edit(_)) => format!("{other:?}"),
             });
         }

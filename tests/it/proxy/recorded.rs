@@ -19,15 +19,24 @@ use crate::support::http2::{Http2Client, read};
 use crate::support::proxies::{Surroundings, TestProxy};
 use crate::support::raw::{RawAgent, RawConn, within};
 
-struct Recorded {
-    agent: RawAgent,
-    proxy: TestProxy,
+pub(super) struct Recorded {
+    pub(super) agent: RawAgent,
+    pub(super) proxy: TestProxy,
     recorder: RecorderHandle,
     store: Arc<dyn Store>,
 }
 
 impl Recorded {
-    async fn start(more: &str, faults: &'static str) -> Self {
+    pub(super) async fn start(more: &str, faults: &'static str) -> Self {
+        Self::begin(more, faults, std::path::PathBuf::new()).await
+    }
+
+    /// With the key that cards are signed with in this file.
+    pub(super) async fn start_in(more: &str, signing_key: std::path::PathBuf) -> Self {
+        Self::begin(more, "[]", signing_key).await
+    }
+
+    async fn begin(more: &str, faults: &'static str, signing_key: std::path::PathBuf) -> Self {
         let agent = RawAgent::start().await;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let clock = WallClock::system();
@@ -44,13 +53,13 @@ impl Recorded {
         // A later key of the same name is an error, so an address of its own replaces this one.
         let forward = if more.contains("forward:") { String::new() } else { forward };
         let config = format!("{{ listen: \"127.0.0.1:0\", {forward} {more} }}");
-        let around = Surroundings { tap, faults, ..Surroundings::default() };
+        let around = Surroundings { tap, faults, signing_key, ..Surroundings::default() };
         let proxy = TestProxy::within(&[config], around);
         Self { agent, proxy, recorder, store }
     }
 
     /// A client's request, and the agent's end of it.
-    async fn ask(&self, request: &str) -> (RawConn, RawConn) {
+    pub(super) async fn ask(&self, request: &str) -> (RawConn, RawConn) {
         let mut client = RawConn::connect(self.proxy.addr()).await;
         client.write(request).await;
         let mut upstream = self.agent.accept().await;
@@ -59,13 +68,19 @@ impl Recorded {
     }
 
     /// The one exchange, once it has ended.
-    async fn exchange(&self) -> Arc<Exchange> {
-        within("a recorded exchange", async {
+    pub(super) async fn exchange(&self) -> Arc<Exchange> {
+        let recording = self.recording(1).await;
+        Arc::clone(&recording.exchanges(&Filter::default())[0])
+    }
+
+    /// The recording, once it has so many exchanges.
+    pub(super) async fn recording(&self, exchanges: usize) -> Recording {
+        within("recorded exchanges", async {
             loop {
                 self.recorder.flush().await.unwrap();
                 let recording = Recording::of_store(&*self.store).unwrap();
-                if let [exchange] = recording.exchanges(&Filter::default()).as_slice() {
-                    return Arc::clone(exchange);
+                if recording.exchanges(&Filter::default()).len() == exchanges {
+                    return recording;
                 }
                 tokio::task::yield_now().await;
             }
