@@ -86,7 +86,7 @@ pub struct Call {
     /// The request itself, as far as it could be read.
     pub request: Option<Request>,
     /// The calls of a JSON-RPC batch, in order. The batch itself has no operation: its members have.
-    pub batch: Vec<Call>,
+    pub batch: Vec<Self>,
     /// What is wrong with it.
     pub problems: Vec<Problem>,
 }
@@ -122,7 +122,7 @@ pub struct Answer {
     pub ids: Ids,
     /// The answers to the calls of a batch, each with the place of its call in [`Call::batch`]: they may
     /// come in any order.
-    pub batch: Vec<(usize, Answer)>,
+    pub batch: Vec<(usize, Self)>,
     /// What is wrong with it.
     pub problems: Vec<Problem>,
 }

@@ -138,9 +138,10 @@ impl Agent {
         &self,
         places: &[Place],
         elsewhere: Vec<Destination>,
+        bases: Vec<String>,
         grpc: Vec<GrpcInterface>,
     ) {
-        self.learned.note(places, elsewhere, grpc);
+        self.learned.note(places, elsewhere, bases, grpc);
     }
 
     /// Whether the credentials of `headers:` go there: to the agent's own origin and to listed hosts,

@@ -138,6 +138,9 @@ pub(super) async fn answer(
     mut plan: Option<Plan>,
 ) -> Response<ResponseBody> {
     let delivery = &exchange.delivery(called);
+    if let Some(tap) = &exchange.tap {
+        tap.may_change();
+    }
     if let Some(plan) = &mut plan {
         // A card has no place for what rules put into answers: what is left of a plan is waiting.
         shape::refuse_edits(plan, "the answer is a card", exchange.tap.as_ref());
@@ -147,7 +150,7 @@ pub(super) async fn answer(
         (head, passing) = found;
     }
     if head.status != StatusCode::OK {
-        return exchange.give(head, passing, called, plan).await;
+        return as_it_is(exchange, head, passing, called, plan).await;
     }
     if about.method == Method::HEAD {
         return head_answer(exchange, delivery, about, (head, passing)).await;
@@ -157,9 +160,11 @@ pub(super) async fn answer(
         Collected::Whole { body, trailers, passing } => (body, trailers, passing),
         Collected::TooLong(passing) => {
             warn!(agent = %delivery.agent.name, max, "the card is too long: it passes as it is");
-            return exchange.give(head, passing, called, plan).await;
+            return as_it_is(exchange, head, passing, called, plan).await;
         }
-        Collected::Broken(passing) => return exchange.give(head, passing, called, plan).await,
+        Collected::Broken(passing) => {
+            return as_it_is(exchange, head, passing, called, plan).await;
+        }
     };
     let rewritten = rewrite(delivery, &about.ask, &head.headers, &body, max).await;
     for edit in &rewritten.edits {
@@ -176,7 +181,7 @@ pub(super) async fn answer(
     }
     let Some(new) = rewritten.body else {
         passing.put_back(shape::frames(body, trailers));
-        return exchange.give(head, passing, called, plan).await;
+        return as_it_is(exchange, head, passing, called, plan).await;
     };
     drop(passing);
     let made = MadeBody::new(new.clone(), trailers);
@@ -186,6 +191,20 @@ pub(super) async fn answer(
         Some(plan) => shape::slowed(exchange.conn, &plan, answer),
         None => answer,
     }
+}
+
+/// The agent's answer, for which nothing of ours is delivered.
+async fn as_it_is(
+    exchange: &Exchange<'_>,
+    head: response::Parts,
+    passing: Passing,
+    called: &Called,
+    plan: Option<Plan>,
+) -> Response<ResponseBody> {
+    if let Some(tap) = &exchange.tap {
+        tap.stays();
+    }
+    exchange.give(head, passing, called, plan).await
 }
 
 /// The card at the origin, when the base path has none: that is where most agents keep it.

@@ -74,14 +74,19 @@ pub(super) async fn exchange(
     request: Request<Incoming>,
 ) -> Response<ResponseBody> {
     let came = Came::now(&conn);
-    let (parts, incoming) = request.into_parts();
+    let (mut parts, incoming) = request.into_parts();
     let clothes = Clothes::of(&parts.headers);
     let way = match way::find(&conn, &parts, clothes).await {
         Ok(way) => way,
         Err(answer) => return answer,
     };
     let way::Way { upstream, path, depends } = way;
-    let tap = begin(&conn, &parts, &upstream, &came);
+    let base = conn.agent.learned.base_of(parts.uri.path());
+    let tap = begin(&conn, &parts, (&upstream, base.as_ref()), &came);
+    if let Some(base) = &base {
+        // What follows names the operation; where it goes is settled.
+        parts.uri = way::below(&parts.uri, base);
+    }
     let look = look(&parts, clothes);
     let (wire, version) = (Arc::clone(&conn.wire), parts.version);
     let flow = Flow::new(incoming, version, look, tap.clone(), Arc::clone(&wire));
@@ -381,7 +386,7 @@ const fn is_unheard(word: Word) -> bool {
 fn begin(
     conn: &Connection,
     parts: &Parts,
-    upstream: &Upstream,
+    (upstream, base): (&Upstream, Option<&Arc<str>>),
     came: &Came,
 ) -> Option<ExchangeTap> {
     let core = &conn.core;
@@ -396,6 +401,7 @@ fn begin(
         upstream: Some(Arc::clone(&upstream.url)),
         method: parts.method.clone(),
         target: parts.uri.clone(),
+        base: base.cloned(),
         version: parts.version,
         headers: parts.headers.clone(),
     }))

@@ -30,6 +30,8 @@ pub(super) struct Learned {
     places: ArcSwapOption<Vec<Place>>,
     /// Its gRPC interfaces, in its order.
     grpc: ArcSwap<Vec<GrpcInterface>>,
+    /// The paths of its HTTP+JSON interfaces as they are given out, longest first; none for the root.
+    bases: ArcSwap<Vec<Arc<str>>>,
     /// Other addresses that one of its cards has named.
     named: Mutex<HashSet<Destination>>,
 }
@@ -39,8 +41,15 @@ impl Learned {
         &self,
         places: &[Place],
         elsewhere: Vec<Destination>,
+        mut bases: Vec<String>,
         grpc: Vec<GrpcInterface>,
     ) {
+        bases.sort_by_key(|base| std::cmp::Reverse(base.len()));
+        if !bases.is_empty()
+            && !self.bases.load().iter().map(|base| &**base).eq(bases.iter().map(String::as_str))
+        {
+            self.bases.store(Arc::new(bases.iter().map(|base| Arc::from(base.as_str())).collect()));
+        }
         if places.is_empty() {
             return;
         }
@@ -63,6 +72,15 @@ impl Learned {
 
     pub(super) fn places(&self) -> Option<Arc<Vec<Place>>> {
         self.places.load_full()
+    }
+
+    /// The interface that a path lies below.
+    pub(super) fn base_of(&self, path: &str) -> Option<Arc<str>> {
+        let bases = self.bases.load();
+        let is_below = |base: &&Arc<str>| {
+            path.strip_prefix(&***base).is_some_and(|rest| rest.starts_with('/'))
+        };
+        bases.iter().find(is_below).cloned()
     }
 
     pub(super) fn grpc(&self) -> Arc<Vec<GrpcInterface>> {

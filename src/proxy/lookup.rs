@@ -20,7 +20,7 @@ use crate::proxy::config::{CardKeys, HeaderFields};
 use crate::proxy::flow::RequestBody;
 use crate::proxy::rewrite::card::{self, Delivery};
 use crate::proxy::rewrite::coding;
-use crate::proxy::target::WELL_KNOWN;
+use crate::proxy::target::{Speaks, WELL_KNOWN};
 
 /// How long is waited for an answer.
 const WAIT: Duration = Duration::from_secs(5);
@@ -48,6 +48,11 @@ pub(super) struct Keys {
 /// Looks at the agent's card, unless that was done just now.
 pub(super) async fn look_at_card(delivery: &Delivery<'_>, card_bytes: usize) {
     let agent = delivery.agent;
+    match agent.config.forward.speaks {
+        Speaks::Http => {}
+        // Its card comes by gRPC, when an orchestrator asks for it.
+        Speaks::Grpc => return,
+    }
     // One fetch for all calls that wait for it.
     let mut asked = agent.card_asked.lock().await;
     if asked.is_fresh() {
@@ -108,9 +113,10 @@ pub(super) async fn keys(
         let nothing = HeaderFields::default();
         let asking = fetch(&upstream, &at.path, &nothing, bytes_max);
         let found = tokio::time::timeout(WAIT, asking).await.ok().flatten();
-        match found.and_then(|text| KeySet::parse(&text).ok()) {
-            Some(set) => keys.set = set,
-            None => warn!(agent = %agent.name, at = %at, "no key set could be had"),
+        if let Some(set) = found.and_then(|text| KeySet::parse(&text).ok()) {
+            keys.set = set;
+        } else {
+            warn!(agent = %agent.name, at = %at, "no key set could be had");
         }
         keys.asked = Asked(Some(Instant::now()));
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, Uri};
 
 use crate::a2a::call::{self, Head};
 use crate::a2a::detect;
@@ -78,6 +78,15 @@ pub(super) async fn by_tenant(
     let call = call::read_call(head, &detect::recognize(head), &read.octets);
     let tenant = call.ids.tenant.unwrap_or_default();
     Some(grpc::upstream(&conn.agent, call.version, &tenant))
+}
+
+/// The address without the path of the interface in front.
+pub(super) fn below(uri: &Uri, base: &str) -> Uri {
+    let path = uri.path_and_query().map(PathAndQuery::as_str).unwrap_or_default();
+    let rest = path.strip_prefix(base).and_then(|rest| PathAndQuery::try_from(rest).ok());
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = rest.or(parts.path_and_query);
+    Uri::from_parts(parts).unwrap_or_else(|_| uri.clone())
 }
 
 fn grpc_way(conn: &Connection, parts: &Parts) -> Way {

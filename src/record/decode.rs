@@ -208,7 +208,9 @@ const fn is_part(body: &Payload) -> bool {
 
 fn head(request: &RecordedRequest) -> (Method, Uri, HeaderMap) {
     let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
-    let uri = request.target.parse().unwrap_or_default();
+    let below = request.target.strip_prefix(request.base.as_str());
+    let target = below.filter(|below| below.starts_with('/')).unwrap_or(&request.target);
+    let uri = target.parse().unwrap_or_default();
     (method, uri, header_map(&request.headers))
 }
 

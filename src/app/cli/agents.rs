@@ -11,6 +11,9 @@ use super::{Context, block_on};
 use crate::admin::AgentInfo;
 use crate::app::failure::{Exit, Failure};
 
+/// What stands for the address of an agent that has none.
+const PLAYED: &str = "(played by Meddler)";
+
 /// List the remote agents, and where the addresses of their cards lead
 ///
 /// Asks the daemon that is named, or that writes into the configured store. For an agent whose card has
@@ -70,7 +73,7 @@ fn table(agents: &[AgentInfo], out: &mut dyn Write, context: &Context) -> std::i
     let cell = |text: &str| Cell::new(clean(text, Lines::Joined));
     let mut columns = Columns::new(&["AGENT", "ORCHESTRATORS CALL", "MEDDLER CALLS"]);
     for agent in agents {
-        let forward = agent.forward.as_deref().unwrap_or("(played by Meddler)");
+        let forward = agent.forward.as_deref().unwrap_or(PLAYED);
         columns.push(vec![cell(&agent.name), cell(&agent.url), cell(forward)]);
     }
     columns.write(out, context.style)?;
@@ -88,7 +91,11 @@ fn table(agents: &[AgentInfo], out: &mut dyn Write, context: &Context) -> std::i
                 None => ("through", Tint::Plain),
                 Some(_) => ("around", Tint::Bad),
             };
-            let calls = if interface.bypass.is_none() { &interface.written } else { "-" };
+            let calls = match (&interface.bypass, &agent.forward) {
+                (Some(_), _) => "-",
+                (None, Some(_)) => &interface.written,
+                (None, None) => PLAYED,
+            };
             columns.push(vec![
                 cell(&agent.name),
                 cell(&interface.binding),

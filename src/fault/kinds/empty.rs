@@ -141,7 +141,11 @@ impl Fault for Empty {
                         events.truncate(1);
                         Made::Stream { events, error }
                     }
-                    other => other,
+                    other @ (Made::Reply(_)
+                    | Made::Error { .. }
+                    | Made::EmptyBody
+                    | Made::Nothing
+                    | Made::Raw { .. }) => other,
                 };
                 ("the task that a stream begins with, and no more", made)
             }

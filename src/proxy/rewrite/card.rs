@@ -85,7 +85,8 @@ pub(in crate::proxy) fn learn_from(delivery: &Delivery<'_>, body: &[u8], shape: 
 fn learn(delivery: &Delivery<'_>, places: &[Place]) {
     let addresses = Addresses::of(delivery, places);
     let elsewhere = addresses.elsewhere(places);
-    delivery.agent.learn(places, elsewhere, addresses.grpc());
+    let bases = addresses.bases(places);
+    delivery.agent.learn(places, elsewhere, bases, addresses.grpc());
 }
 
 /// A change to be recorded.

@@ -68,6 +68,23 @@ impl<'a> Addresses<'a> {
         to.filter(|to| *to != agent.config.forward.to).collect()
     }
 
+    /// The paths below which HTTP+JSON is spoken on the agent's own port, the root left out.
+    pub(in crate::proxy) fn bases(&self, places: &[Place]) -> Vec<String> {
+        let agent = self.delivery.agent;
+        let base = |place: &Place| {
+            let written = Written::parse(&place.url)?;
+            let (to, path) = (self.destination(&written), written.path());
+            let is_ours = agent.may_reach(&to.authority) && self.other_owner(&to, &path).is_none();
+            let path = mapped(&agent.config.forward, &to, &path);
+            let base = path.trim_end_matches('/');
+            // A 0.3 interface at `/v1` is called below `/v1/v1`, or by clients that mean the path itself.
+            let is_version = base.ends_with("/v1") && !place.version.starts_with('1');
+            (is_ours && !base.is_empty() && !base.contains('?') && !is_version)
+                .then(|| base.to_owned())
+        };
+        places.iter().filter(|place| is_http_json(place)).filter_map(base).collect()
+    }
+
     /// Where one of them leads.
     pub(in crate::proxy) fn lead(&self, place: &Place) -> Lead {
         let delivery = self.delivery;
@@ -101,6 +118,9 @@ impl<'a> Addresses<'a> {
     }
 
     fn grpc_lead(&self, place: &Place, written: &Written<'_>, to: &Destination) -> Lead {
+        if let Some(other) = self.grpc_owner(to) {
+            return at_another(self.delivery, other, written, "/");
+        }
         if self.delivery.agent.may_reach(&to.authority) {
             let version = ProtocolVersion::parse(&place.version);
             let picked = grpc::pick(&self.grpc, version, &place.tenant);
@@ -108,21 +128,28 @@ impl<'a> Addresses<'a> {
             let here = || Lead::Through(written.at(&self.delivery.base, "/"));
             return if is_it { here() } else { Lead::Around(SECOND) };
         }
-        let is_theirs = |other: &&Arc<Agent>| {
-            other.config.forward.to.authority == to.authority
-                || other.learned.grpc().iter().any(|known| known.to == *to)
-        };
-        match self.others().find(is_theirs) {
+        let has_learned =
+            |other: &&Arc<Agent>| other.learned.grpc().iter().any(|known| known.to == *to);
+        match self.others().find(has_learned) {
             Some(other) => at_another(self.delivery, other, written, "/"),
             None => Lead::Around(UNKNOWN),
         }
+    }
+
+    /// Another configured agent that is at this very address, if the one whose card this is is not.
+    fn grpc_owner(&self, to: &Destination) -> Option<&'a Arc<Agent>> {
+        if is_same(&self.delivery.agent.config.forward, to) {
+            return None;
+        }
+        self.others().find(|other| is_same(&other.config.forward, to))
     }
 
     fn grpc_interfaces(&self, places: &[Place]) -> Vec<GrpcInterface> {
         let agent = self.delivery.agent;
         let interface = |place: &Place| {
             let to = self.destination(&written(place)?);
-            agent.may_reach(&to.authority).then(|| GrpcInterface {
+            let is_own = agent.may_reach(&to.authority) && self.grpc_owner(&to).is_none();
+            is_own.then(|| GrpcInterface {
                 version: ProtocolVersion::parse(&place.version),
                 tenant: place.tenant.clone(),
                 to,
@@ -182,6 +209,10 @@ pub(in crate::proxy) fn is_grpc(place: &Place) -> bool {
         Some(Binding::Grpc) => true,
         Some(Binding::JsonRpc | Binding::HttpJson) | None => false,
     }
+}
+
+fn is_http_json(place: &Place) -> bool {
+    Binding::parse(&place.binding) == Some(Binding::HttpJson)
 }
 
 fn written(place: &Place) -> Option<Written<'_>> {

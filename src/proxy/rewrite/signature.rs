@@ -10,9 +10,6 @@ use crate::proxy::config::Signatures;
 use crate::proxy::rewrite::card::{Delivery, edit};
 use crate::record::exchange::EditRecord;
 
-/// Where signatures stand in a card.
-const AT: &str = "$.signatures";
-
 /// A card whose signatures have been dealt with.
 pub(super) struct Signed {
     pub(super) body: Option<Bytes>,
@@ -67,7 +64,15 @@ pub(super) fn deliver(
         }
         rewritten => (rewritten, "untouched"),
     };
-    Signed { body, edit: Some(edit("card_signature", AT, verdict.as_str(), done)) }
+    Signed { body, edit: Some(edit("card_signature", at(shape), verdict.as_str(), done)) }
+}
+
+/// Where signatures stand.
+const fn at(shape: CardShape) -> &'static str {
+    match shape {
+        CardShape::Json | CardShape::Protobuf(_) => "$.signatures",
+        CardShape::RpcResult => "$.result.signatures",
+    }
 }
 
 /// The rewritten card with what the configuration wants of signatures that no longer fit.

@@ -112,6 +112,8 @@ struct TimingsLine {
 struct RequestLine {
     method: String,
     target: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    base: String,
     #[serde(default)]
     http: String,
     #[serde(default)]
@@ -280,6 +282,7 @@ impl RequestLine {
         Self {
             method: request.method.clone(),
             target: request.target.clone(),
+            base: request.base.clone(),
             http: request.http.clone(),
             headers: request.headers.clone(),
             extensions: decode::extensions(&request.headers, &request.trailers),
@@ -292,6 +295,7 @@ impl RequestLine {
         Ok(RecordedRequest {
             method: self.method,
             target: self.target,
+            base: self.base,
             http: self.http,
             headers: self.headers,
             body: payload(self.body, "request")?,

@@ -32,6 +32,13 @@ pub(super) struct Arrival {
     pub(super) at_us: u64,
 }
 
+/// Whether an answer of Meddler's own may still come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OwnAnswer {
+    Unlikely,
+    Expected,
+}
+
 /// What is known of an exchange that has not been written yet.
 pub(super) struct Assembly {
     pub(super) open: Arc<Open>,
@@ -42,6 +49,7 @@ pub(super) struct Assembly {
     edits: Vec<EditRecord>,
     /// Where it went, when that was not where it was said to go.
     upstream: Option<Arc<str>>,
+    own_answer: OwnAnswer,
     ends: Ends,
     end_us: Option<u64>,
     head_us: Option<u64>,
@@ -101,6 +109,7 @@ impl Assembly {
             faults: Vec::new(),
             edits: Vec::new(),
             upstream: None,
+            own_answer: OwnAnswer::Unlikely,
             ends: Ends::default(),
             end_us: None,
             head_us: None,
@@ -133,6 +142,8 @@ impl Assembly {
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
+                Seen::MayChange => self.own_answer = OwnAnswer::Expected,
+                Seen::Stays => self.own_answer = OwnAnswer::Unlikely,
                 Seen::Upstream(url) => self.upstream = Some(url),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
                 Seen::Dropped { at_us } => {
@@ -165,7 +176,8 @@ impl Assembly {
             return self.delivered.is_none() || delivered.is_some();
         }
         // A rule that answers, or an edit, brings an answer of Meddler's own, perhaps later.
-        let is_changed = !self.edits.is_empty()
+        let is_changed = self.own_answer == OwnAnswer::Expected
+            || !self.edits.is_empty()
             || self.faults.iter().any(|fault| fault.verdict == FaultVerdict::Fired);
         let answer_has_ended = match (&self.response, &self.delivered) {
             (_, Some(_)) => delivered.is_some() && (self.response.is_none() || response.is_some()),
@@ -222,6 +234,7 @@ impl Assembly {
         let request = RecordedRequest {
             method: start.method.to_string(),
             target: target(start.version, &start.method, &start.target),
+            base: start.base.as_deref().unwrap_or_default().to_owned(),
             http: http_name(start.version).to_owned(),
             headers,
             body,
@@ -258,7 +271,7 @@ impl Assembly {
             request,
             response,
             delivered,
-            upstream: self.upstream.as_ref().or(start.upstream.as_ref()).map(|url| url.to_string()),
+            upstream: self.upstream.as_ref().or(start.upstream.as_ref()).map(ToString::to_string),
             faults: self.faults,
             edits: self.edits,
             problems,

@@ -123,6 +123,10 @@ pub(in crate::record) enum Seen {
     Fault(Box<FaultRecord>),
     /// A sanctioned change.
     Edit(Box<EditRecord>),
+    /// An answer of Meddler's own may follow the agent's.
+    MayChange,
+    /// None follows after all.
+    Stays,
     /// Where it goes, after all.
     Upstream(Arc<str>),
     /// The end of a lane.
@@ -274,6 +278,8 @@ impl Open {
                 | Seen::Gap { .. }
                 | Seen::Fault(_)
                 | Seen::Edit(_)
+                | Seen::MayChange
+                | Seen::Stays
                 | Seen::Upstream(_)
                 | Seen::End { .. }
                 | Seen::Dropped { .. } => 0,

@@ -20,6 +20,7 @@ fn start(id: u8) -> Start {
         upstream: None,
         method: http::Method::POST,
         target: "/".parse().unwrap(),
+        base: None,
         version: Version::HTTP_11,
         headers: HeaderMap::new(),
     }
@@ -49,6 +50,8 @@ fn found(intake: &Intake) -> String {
                 other @ (Seen::Head { .. }
                 | Seen::Trailers(..)
                 | Seen::Fault(_)
+                | Seen::MayChange
+                | Seen::Stays
                 | Seen::Upstream(_)
                 | Seen::Edit(_)) => format!("{other:?}"),
             });

@@ -75,6 +75,24 @@ async fn a_loopback_address_with_another_agents_port_leads_to_that_agent() {
     }
 }
 
+/// CARD-01
+#[tokio::test]
+async fn a_grpc_address_with_another_agents_port_leads_to_that_agent() {
+    let (billing, shipping) = (RawAgent::start().await, Http2Agent::start().await);
+    let proxy = TestProxy::with(&[
+        agent_at(billing.addr.port(), "", ""),
+        format!("{{ listen: \"127.0.0.1:0\", forward: \"grpc://{}\" }}", shipping.addr),
+    ]);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    client.write(ASK).await;
+    let mut upstream = billing.accept().await;
+    upstream.read_head().await;
+    let url = format!("localhost:{}", shipping.addr.port());
+    upstream.write(response(&card(&[("GRPC", url, "")]))).await;
+    let expected = format!("proxy.test:{}", proxy.at[1].port());
+    assert_eq!(addresses(&mut client).await, [expected]);
+}
+
 /// CARD-03
 #[tokio::test]
 async fn agents_that_share_a_server_are_told_apart_by_their_paths() {

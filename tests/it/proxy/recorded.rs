@@ -73,6 +73,14 @@ impl Recorded {
         Arc::clone(&recording.exchanges(&Filter::default())[0])
     }
 
+    /// Longer than the recorder waits for an exchange whose answer has ended.
+    pub(super) async fn settle(&self) {
+        let begun = tokio::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(50) {
+            self.recorder.flush().await.unwrap();
+        }
+    }
+
     /// The recording, once it has so many exchanges.
     pub(super) async fn recording(&self, exchanges: usize) -> Recording {
         within("recorded exchanges", async {

@@ -152,3 +152,61 @@ async fn problem_details_are_read_as_the_error_they_name_or_imply() {
         assert_eq!(canonical.get("inferred").is_some(), inferred, "{body}");
     }
 }
+
+/// REST-03, REST-04
+#[tokio::test]
+async fn an_interface_below_a_path_is_read_below_it_once_its_card_has_told() {
+    let other = crate::support::raw::RawAgent::start().await;
+    let at = Recorded::start("", "[]").await;
+    let (own, elsewhere) = (at.agent.addr.port(), other.addr.port());
+    let card = format!(
+        "{{\"name\":\"a\",\"supportedInterfaces\":[{{\"protocolBinding\":\"HTTP+JSON\",\"url\":\"http://localhost:{own}/a2a/rest/\",\"protocolVersion\":\"1.0\"}},\
+         {{\"protocolBinding\":\"HTTP+JSON\",\"url\":\"http://localhost:{elsewhere}/svc\",\"protocolVersion\":\"1.0\"}}]}}"
+    );
+    let (mut client, mut upstream) =
+        at.ask("GET /.well-known/agent-card.json HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    upstream
+        .write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{card}", card.len()))
+        .await;
+    client.read_until("]}").await;
+    let mut upstream_elsewhere = None;
+    let to = format!("/.meddler/to/http/localhost:{elsewhere}/svc");
+    for (path, target) in [
+        ("/a2a/rest/tasks/t1".to_owned(), "/a2a/rest/tasks/t1"),
+        ("/a2a/rest/acme/tasks/t1:subscribe".to_owned(), "/a2a/rest/acme/tasks/t1:subscribe"),
+        ("/a2a/restless/tasks/t1".to_owned(), "/a2a/restless/tasks/t1"),
+        (format!("{to}/acme/tasks/t1"), "/svc/acme/tasks/t1"),
+    ] {
+        client.write(format!("GET {path} HTTP/1.1\r\nHost: p\r\n{V1}\r\n")).await;
+        let agent = if path.starts_with(&to) {
+            upstream_elsewhere.insert(other.accept().await)
+        } else {
+            &mut upstream
+        };
+        assert!(agent.read_head().await.starts_with(&format!("GET {target} HTTP/1.1\r\n")));
+        agent.write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await;
+        client.read_head().await;
+    }
+    let recording = at.recording(5).await;
+    let exchanges = recording.exchanges(&meddler::record::query::Filter::default());
+    let shown: Vec<_> = exchanges
+        .iter()
+        .map(|one| {
+            let tenant = one.ids.tenant.as_deref().unwrap_or("-");
+            format!("{} {tenant} {}", one.operation, one.request.base)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "AgentCard - ".to_owned(),
+            "GetTask - /a2a/rest".to_owned(),
+            "SubscribeToTask acme /a2a/rest".to_owned(),
+            "unknown - ".to_owned(),
+            format!("GetTask acme {to}"),
+        ]
+    );
+    // What is written down is read back, and read the same way.
+    let line = meddler::record::jsonl::exchange(&exchanges[1]);
+    assert_eq!(line["request"]["base"], "/a2a/rest");
+}

@@ -140,7 +140,7 @@ async fn a_card_is_signed_anew_with_a_key_that_meddler_serves() {
     let mut served = Vec::new();
     for _ in 0..2 {
         // The second time it is another process with the same key.
-        let proxy = TestProxy::within(&[config.clone()], around());
+        let proxy = TestProxy::within(std::slice::from_ref(&config), around());
         let mut client = RawConn::connect(proxy.addr()).await;
         client.write("GET /.meddler/jwks.json HTTP/1.1\r\nHost: p\r\n\r\n").await;
         let jwks = body_of(&mut client).await;
@@ -237,6 +237,8 @@ async fn keys_at_an_address_are_asked_for_once_and_without_the_agents_credential
     upstream.write(response(&body)).await;
     let mut keys = home.accept().await;
     let head = keys.read_head().await.to_ascii_lowercase();
+    // However long it takes: the recorder has taken in all that was said so far, and waits.
+    at.settle().await;
     assert!(head.starts_with("get /jwks.json ") && !head.contains("authorization"), "{head}");
     keys.write(response(key.jwks())).await;
     body_of(&mut client).await;

@@ -1,5 +1,6 @@
 //! Versions and extensions: what is declared passes as it is, and is recorded beside what is spoken.
 
+use meddler::a2a::binding::ProtocolVersion;
 use meddler::record::jsonl;
 use serde_json::json;
 
@@ -65,7 +66,7 @@ async fn what_is_declared_passes_and_is_recorded_beside_what_is_spoken() {
         assert!(head.contains("A2A-Version: 1.0\r\n"), "VER-02: {head}");
         let exchange = at.exchange().await;
         let about = format!("{fields:?} {method}");
-        assert_eq!(exchange.version.map(|version| version.as_str()), spoken, "{about}");
+        assert_eq!(exchange.version.map(ProtocolVersion::as_str), spoken, "{about}");
         assert_eq!(exchange.declared_version.as_deref(), declared, "{about}");
         let found: Vec<_> = exchange.problems.iter().map(|found| found.name.as_str()).collect();
         assert_eq!(found.join(" "), problem, "{about}");

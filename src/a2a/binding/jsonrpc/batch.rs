@@ -33,10 +33,9 @@ pub(super) fn read_call(text: &str, call: &mut Call) {
             return;
         }
     };
-    let mut told = format!("a batch of {}: rules do not apply to its members", items.len());
-    if items.len() > MEMBERS_MAX {
-        told.push_str(&format!("; the first {MEMBERS_MAX} are read"));
-    }
+    let read = items.len().min(MEMBERS_MAX);
+    let told =
+        format!("a batch of {}, {read} read: rules do not apply to its members", items.len());
     call.problems.push(Problem::new("batch", "$", told));
     for (index, item) in items.iter().take(MEMBERS_MAX).enumerate() {
         let at = format!("$[{index}]");
