@@ -21,4 +21,5 @@ pub mod fold;
 pub mod frame;
 pub mod model;
 pub mod problem;
+pub mod signature;
 pub(crate) mod splice;

@@ -19,7 +19,7 @@ pub struct Problem {
 /// Every problem's name and what it means, by name.
 #[rustfmt::skip]
 pub const NAMES: &[(&str, &str)] = &[
-    ("batch", "A JSON-RPC batch, which A2A does not have: its members are not read"),
+    ("batch", "A JSON-RPC batch, which A2A does not have: no rule that names an operation applies to it"),
     ("byte_order_mark", "JSON begins with a byte order mark"),
     ("duplicate_key", "A JSON object has two members of one name"),
     ("empty_body", "An answer that must say something has no body"),

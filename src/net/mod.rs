@@ -7,6 +7,7 @@
 pub mod addr;
 pub mod dial;
 pub mod executor;
+pub mod jws;
 pub mod listen;
 pub mod pool;
 mod race;

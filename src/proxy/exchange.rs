@@ -29,16 +29,16 @@ use crate::proxy::called::{self, Called};
 use crate::proxy::cards::{self, Ask};
 use crate::proxy::flow::{Flow, Look};
 use crate::proxy::forward::{self, Outbound};
-use crate::proxy::grpc;
 use crate::proxy::headers;
 use crate::proxy::judge::{self, Plan};
 use crate::proxy::made;
 use crate::proxy::passing::{Passing, recorded};
 use crate::proxy::refused;
 use crate::proxy::rewrite::card::{self, Delivery};
-use crate::proxy::route::{self, Route};
 use crate::proxy::shape;
+use crate::proxy::target::Base;
 use crate::proxy::upgrade::{self, Wish};
+use crate::proxy::way::{self, Goes, Own, Way};
 use crate::proxy::wire::Wire;
 use crate::record::exchange::EditRecord;
 use crate::record::tap::{End, ExchangeTap, Lane, Start};
@@ -73,6 +73,13 @@ impl Connection {
     ) -> Self {
         Self { core, agent, wire, peer, scheme, orchestrator, _permit: permit }
     }
+
+    /// Where cards of the agent are delivered to who reaches it by this address.
+    pub(super) fn delivery(&self, base: Base) -> Delivery<'_> {
+        let core = &self.core;
+        let (agent, agents) = (&self.agent, &core.agents);
+        Delivery { agent, agents, base, signer: core.signer.as_ref() }
+    }
 }
 
 /// Answers one request.
@@ -83,65 +90,32 @@ pub(super) async fn exchange(
     let came = Came::now(&conn);
     let (mut parts, incoming) = request.into_parts();
     let clothes = Clothes::of(&parts.headers);
-    let routed = if refused::is_too_large(&parts, &conn.core.limits) {
-        Route::Refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
-    } else {
-        route::route(&conn.agent, &parts, clothes)
-    };
-    let (upstream, path) = match routed {
-        Route::Forward { upstream, path } => (To::Known(upstream), path),
-        Route::Grpc => {
-            let known = conn.agent.grpc.load();
-            let to = known.as_ref().map_or(To::InCard, |known| To::Known(Upstream::clone(known)));
-            (to, parts.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")))
-        }
-        Route::Refuse(status, why) => {
-            let tap = begin(&conn, &parts, None, &came);
+    let Way { upstream, path, goes } = match way::find(&conn, &parts, clothes).await {
+        Ok(way) => way,
+        Err(Own::Answer(answer)) => return answer,
+        Err(Own::Refusal(status, why)) => {
+            let tap = begin(&conn, &parts, (None, None), &came);
             let request = (incoming, parts.version);
             return refused::refuse(&conn, request, tap, clothes, (status, why));
         }
     };
-    let tap = begin(&conn, &parts, upstream.url(), &came);
+    let base = conn.agent.learned.base_of(parts.uri.path());
+    let told = goes.is_settled().then(|| Arc::clone(&upstream.url));
+    let tap = begin(&conn, &parts, (told, base.as_ref()), &came);
+    if let Some(base) = &base {
+        // What follows names the operation; where it goes is settled.
+        parts.uri = way::below(&parts.uri, base);
+    }
     let look = look(&parts, clothes);
     let (wire, version) = (Arc::clone(&conn.wire), parts.version);
     let wish = Wish::of(&mut parts);
     let flow = Flow::new(incoming, version, look, tap.clone(), Arc::clone(&wire));
     let mut waiting = Waiting { tap: tap.clone(), wire };
-    let (upstream, is_in_card) = match upstream {
-        To::Known(upstream) => (upstream, false),
-        To::InCard => (conn.agent.forward.clone(), true),
-    };
-    let exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, version };
-    let answer = exchange.run(parts, path, Still { wish, is_in_card }).await;
+    let asked = path.clone();
+    let exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, path: asked, version };
+    let answer = exchange.run(parts, path, (wish, goes)).await;
     waiting.tap = None;
     answer
-}
-
-/// What is told a client whose header section is over the limit.
-const TOO_LARGE: &str = "the header section is larger than Meddler passes on (128 KiB)";
-
-/// Where a request goes, as far as its head tells.
-enum To {
-    Known(Upstream),
-    /// To the gRPC interface that a card names which has not been seen yet.
-    InCard,
-}
-
-impl To {
-    fn url(&self) -> Option<Arc<str>> {
-        match self {
-            Self::Known(upstream) => Some(Arc::clone(&upstream.url)),
-            Self::InCard => None,
-        }
-    }
-}
-
-/// What is still to be seen to before a request is forwarded.
-struct Still {
-    /// The client would speak something else than HTTP.
-    wish: Option<Wish>,
-    /// The card must be asked for the upstream.
-    is_in_card: bool,
 }
 
 /// When the head of a request had arrived.
@@ -178,6 +152,8 @@ pub(super) struct Exchange<'a> {
     pub(super) flow: Arc<Flow>,
     pub(super) tap: Option<ExchangeTap>,
     pub(super) upstream: Upstream,
+    /// The path that the upstream is asked for.
+    path: PathAndQuery,
     /// The HTTP version the client speaks.
     pub(super) version: Version,
     clothes: Clothes,
@@ -188,7 +164,7 @@ impl Exchange<'_> {
         mut self,
         mut parts: Parts,
         path: PathAndQuery,
-        still: Still,
+        (wish, goes): (Option<Wish>, Goes),
     ) -> Response<ResponseBody> {
         let conn = Arc::clone(self.conn);
         if conn.core.own.comes_round(conn.peer) {
@@ -214,10 +190,10 @@ impl Exchange<'_> {
             }
         }
         // Forward.
-        if still.is_in_card {
-            self.look_into_card().await;
+        if !goes.is_settled() {
+            self.look_into_card(&parts).await;
         }
-        let mut ask = Ask::of(&parts, self.clothes);
+        let mut ask = Ask::of(&conn.agent, (&parts, &path), self.clothes);
         if ask.is_some() {
             cards::drop_conditions(&mut parts.headers, self.tap.as_ref(), &mut ask);
         }
@@ -226,7 +202,7 @@ impl Exchange<'_> {
         self.address(&mut parts);
         let again = ask.as_ref().map(|_| parts.clone());
         let mut outbound = self.outbound(parts, path.clone());
-        if let Some(wish) = &still.wish {
+        if let Some(wish) = &wish {
             wish.say(&mut outbound.parts.headers);
             outbound.may_upgrade = true;
         }
@@ -241,7 +217,7 @@ impl Exchange<'_> {
                 return self.trouble(&trouble);
             }
         };
-        if let Some(wish) = still.wish
+        if let Some(wish) = wish
             && response.status() == StatusCode::SWITCHING_PROTOCOLS
         {
             self.flow.answered();
@@ -258,9 +234,8 @@ impl Exchange<'_> {
     }
 
     /// Finds the gRPC interface that the card names, and says so to the recording.
-    async fn look_into_card(&mut self) {
-        let card_bytes = self.conn.core.limits.card_bytes;
-        self.upstream = Box::pin(grpc::upstream(&self.conn.agent, card_bytes)).await;
+    async fn look_into_card(&mut self, parts: &Parts) {
+        self.upstream = Box::pin(way::by_card(self.conn, parts, &self.flow)).await;
         if let Some(tap) = &self.tap {
             tap.upstream(&self.upstream.url);
         }
@@ -337,16 +312,15 @@ impl Exchange<'_> {
 
     /// Where a card or a redirect is delivered to.
     pub(super) fn delivery(&self, called: &Called) -> Delivery<'_> {
-        let (agent, agents) = (&self.conn.agent, &self.conn.core.agents);
-        Delivery { agent, agents, base: called.base(self.conn) }
+        self.conn.delivery(called.base(self.conn))
     }
 
     fn relocate(&self, headers: &mut HeaderMap, called: &Called) {
         let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else {
             return;
         };
-        if let Some(new) =
-            card::location(&self.delivery(called), self.upstream.destination(), location)
+        let asked = (self.upstream.destination(), &self.path);
+        if let Some(new) = card::location(&self.delivery(called), asked, location)
             && let Ok(value) = HeaderValue::try_from(&new)
         {
             self.edit("location", "location", location, &new);
@@ -452,7 +426,7 @@ const fn is_unheard(word: Word) -> bool {
 fn begin(
     conn: &Connection,
     parts: &Parts,
-    upstream: Option<Arc<str>>,
+    (upstream, base): (Option<Arc<str>>, Option<&Arc<str>>),
     came: &Came,
 ) -> Option<ExchangeTap> {
     let core = &conn.core;
@@ -467,6 +441,7 @@ fn begin(
         upstream,
         method: parts.method.clone(),
         target: parts.uri.clone(),
+        base: base.cloned(),
         version: parts.version,
         headers: parts.headers.clone(),
     }))

@@ -21,6 +21,8 @@ mod headers;
 mod interim;
 mod judge;
 mod kept;
+mod learned;
+mod lookup;
 mod made;
 mod passing;
 mod refused;
@@ -31,20 +33,24 @@ mod running;
 mod serve;
 mod shape;
 mod stream_ids;
+mod survey;
 pub mod target;
 mod upgrade;
+mod way;
 mod wire;
 
 use std::sync::Arc;
 
 pub use rules::Rules;
 pub use running::{AgentAddress, AgentSetup, Proxy, Running, Shared, StartError};
+pub use survey::Interface;
 
 use crate::base::clock::WallClock;
 use crate::base::id::IdSource;
 use crate::base::limits::Limits;
 use crate::base::shutdown::Tasks;
 use crate::net::dial::OwnAddresses;
+use crate::net::jws::SigningKey;
 use crate::record::tap::Tap;
 
 /// What every exchange shares.
@@ -58,4 +64,6 @@ struct Core {
     tasks: Tasks,
     own: Arc<OwnAddresses>,
     agents: Vec<Arc<agent::Agent>>,
+    /// What cards are signed with anew; `None`: no agent asks for it.
+    signer: Option<SigningKey>,
 }

@@ -64,6 +64,38 @@ pub fn understand(exchange: &Exchange) -> Understood {
     Understood { call, answer, delivered }
 }
 
+/// One call of a JSON-RPC batch.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// What was asked.
+    pub call: Call,
+    /// What the orchestrator was told: `answered`, `error`, or `unanswered`.
+    pub outcome: &'static str,
+}
+
+/// The calls of an exchange that is a batch, in the order they were asked; none of any other.
+pub fn members(exchange: &Exchange) -> Vec<Member> {
+    // The name of every batch begins so, and reading bodies costs.
+    if !exchange.wire_name.starts_with('[') {
+        return Vec::new();
+    }
+    let understood = understand(exchange);
+    let answers = understood.seen().map(|answer| answer.batch.as_slice()).unwrap_or_default();
+    let outcome = |place: usize| match answers.iter().find(|(of, _)| *of == place) {
+        Some((_, answer)) if answer.error.is_some() => "error",
+        Some(_) => "answered",
+        None => "unanswered",
+    };
+    let calls = understood.call.batch.iter().enumerate();
+    calls.map(|(place, call)| Member { call: call.clone(), outcome: outcome(place) }).collect()
+}
+
+/// The URIs of the extensions that header fields and trailers name.
+pub fn extensions(fields: &[(String, String)], trailers: &[(String, String)]) -> Vec<String> {
+    let all = fields.iter().chain(trailers);
+    call::extensions(all.map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
 /// The answer put together: its one reply, or the sum of its events.
 pub fn folded(answer: &Answer) -> Folded {
     let mut folded = Folded::default();
@@ -176,7 +208,9 @@ const fn is_part(body: &Payload) -> bool {
 
 fn head(request: &RecordedRequest) -> (Method, Uri, HeaderMap) {
     let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
-    let uri = request.target.parse().unwrap_or_default();
+    let below = request.target.strip_prefix(request.base.as_str());
+    let target = below.filter(|below| below.starts_with('/')).unwrap_or(&request.target);
+    let uri = target.parse().unwrap_or_default();
     (method, uri, header_map(&request.headers))
 }
 

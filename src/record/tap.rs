@@ -61,6 +61,8 @@ pub struct Start {
     pub method: http::Method,
     /// The request target, as written.
     pub target: http::Uri,
+    /// The path in front of it that is an interface's address; see `RecordedRequest::base`.
+    pub base: Option<Arc<str>>,
     /// The HTTP version.
     pub version: Version,
     /// The header fields. Names as written, when hyper's `HeaderCaseMap` tells them.
@@ -171,6 +173,21 @@ impl ExchangeTap {
     pub fn edit(&self, edit: EditRecord) {
         if let Some(open) = &self.0 {
             open.note(Seen::Edit(Box::new(edit)));
+        }
+    }
+
+    /// An answer of Meddler's own may follow the agent's, however long it takes to make: the exchange is
+    /// not over with the agent's answer, but when nobody reports any more.
+    pub fn may_change(&self) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::MayChange);
+        }
+    }
+
+    /// None follows after all.
+    pub fn stays(&self) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Stays);
         }
     }
 

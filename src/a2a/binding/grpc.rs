@@ -309,6 +309,7 @@ fn read_status(call: &Call, status: status::Status, answer: &mut Answer) {
         .or_else(|| errors::kind_of_grpc(call.operation, status.code));
     let error = A2aError {
         kind,
+        is_inferred: false,
         code: kind.map(ErrorKind::code),
         http_status: None,
         grpc_status: Some(status.code),

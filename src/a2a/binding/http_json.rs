@@ -284,7 +284,11 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
         if wire.status != StatusCode::NOT_MODIFIED {
             let body = json::value(&String::from_utf8_lossy(wire.body), "$", &mut Vec::new());
             let error = match body {
-                Some(body) => errors::of_http_body(call.operation, wire.status, &body),
+                Some(body) => {
+                    let mut error = errors::of_http_body(call.operation, wire.status, &body);
+                    errors::infer(&mut error, call.operation, wire.status, &body);
+                    error
+                }
                 None => errors::of_http_status(wire.status),
             };
             ids::put(&mut answer, Reply::Error(error));

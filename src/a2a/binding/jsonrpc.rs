@@ -3,6 +3,7 @@
 //! Errors travel under HTTP 200; streams are server-sent events, each one a whole JSON-RPC answer with
 //! the request's id. The id is kept as it was written, so that an answer carries the very same.
 
+mod batch;
 mod envelope;
 mod peek;
 
@@ -118,10 +119,7 @@ impl Carrier for JsonRpc {
                 read_envelope(&mut envelope, call);
             }
             Some(_) => not_rpc(head, call),
-            None if text.trim_start().starts_with('[') => {
-                let text = "a batch: its members are passed on, not read";
-                call.problems.push(Problem::new("batch", "$", text));
-            }
+            None if batch::is_one(&text) => batch::read_call(&text, call),
             None => call.problems.append(&mut problems),
         }
     }
@@ -170,6 +168,11 @@ impl Carrier for JsonRpc {
                 body::json_answer(status, "application/json", failure)
             }
         }
+    }
+
+    fn write_nothing(&self, call: &Call) -> WireAnswer {
+        let nothing = success(call, &Value::Null);
+        body::json_answer(StatusCode::OK, "application/json", nothing)
     }
 
     fn write_stream_head(&self) -> (StatusCode, HeaderMap) {
@@ -243,7 +246,7 @@ fn read_envelope(envelope: &mut Envelope<'_>, call: &mut Call) {
     (call.operation, call.version) = operation_of(&call.wire_name);
     call.problems.extend(shared::mismatch(call));
     if call.version.is_none() {
-        call.version = call.declared.as_deref().and_then(ProtocolVersion::parse);
+        call.version = shared::declared_or_default(call);
         return;
     }
     let params = envelope.params(&mut call.problems);
@@ -261,6 +264,11 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
     let mut answer = Answer::default();
     let mut problems = Vec::new();
     let text = json::text(wire.body, "$", &mut problems);
+    if !call.batch.is_empty() && batch::is_one(&text) {
+        batch::read_answer(&text, call, wire.status, &mut answer, &mut problems);
+        shared::add(&mut answer, "response", problems);
+        return answer;
+    }
     let envelope = Envelope::read(&text, "$", &mut problems)
         .filter(|envelope| envelope.is_answer(wire.status));
     match envelope {

@@ -15,8 +15,8 @@ use std::str::FromStr;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 pub(crate) use jsonrpc::{peek_method, peek_rpc_id};
-pub(crate) use shared::VERSION;
 pub(crate) use shared::json::members;
+pub(crate) use shared::{EXTENSIONS, VERSION};
 
 use crate::a2a::call::{
     Answer, Call, Event, Head, Recognized, StreamEnd, WireAnswer, WireRequest, WireView,
@@ -48,6 +48,11 @@ pub(crate) trait Carrier: Sync {
 
     /// Writes a plain answer.
     fn write_reply(&self, call: &Call, reply: &Reply) -> WireAnswer;
+
+    /// Writes an answer that is well formed and says nothing.
+    fn write_nothing(&self, call: &Call) -> WireAnswer {
+        self.write_reply(call, &Reply::Empty)
+    }
 
     /// The head of a stream.
     fn write_stream_head(&self) -> (StatusCode, HeaderMap);
@@ -153,6 +158,10 @@ impl ProtocolVersion {
     /// The version that a declared one is served by: the same major version, and for 0 the same minor
     /// (`1.1` is 1.0, `0.3.0` is 0.3). `None` for others.
     pub fn parse(text: &str) -> Option<Self> {
+        // Several are none, unless they are one.
+        if let Some((first, rest)) = text.split_once(',') {
+            return Self::parse(first).filter(|first| Self::parse(rest) == Some(*first));
+        }
         let mut numbers = text.trim().trim_start_matches('v').split('.');
         match (numbers.next(), numbers.next()) {
             (Some("1"), _) => Some(Self::V1_0),

@@ -13,7 +13,7 @@ use super::typed;
 use crate::admin::AgentInfo;
 use crate::net::tls::ListenTlsConfig;
 use crate::peer::scripted::script::Script;
-use crate::proxy::config::AgentConfig;
+use crate::proxy::config::{AgentConfig, CardKeys};
 
 /// One remote agent.
 #[derive(Clone, Debug)]
@@ -41,6 +41,7 @@ impl Agent {
             name: self.name.clone(),
             url: format!("{scheme}://{at}"),
             forward: self.script.is_none().then(|| self.proxy.forward.to_string()),
+            interfaces: Vec::new(),
         }
     }
 }
@@ -160,6 +161,10 @@ fn rebase(proxy: &mut AgentConfig, base: &Path) {
     let rebase = |path: &mut PathBuf| *path = below(base, path);
     for path in [&mut proxy.tls.ca, &mut proxy.tls.cert, &mut proxy.tls.key] {
         path.iter_mut().for_each(rebase);
+    }
+    match &mut proxy.card_keys {
+        Some(CardKeys::File { path, .. }) => rebase(path),
+        Some(CardKeys::Url(_)) | None => {}
     }
     match &mut proxy.listen_tls {
         Some(ListenTlsConfig::Files(files)) => {

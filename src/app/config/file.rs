@@ -31,6 +31,8 @@ pub struct Config {
     pub admin: Option<AdminConfig>,
     /// What agents and orchestrators reach Meddler by, when that differs.
     pub advertise: Option<Base>,
+    /// Where the key is that cards are signed with; `None`: in the store.
+    pub signing_key: Option<PathBuf>,
     /// The remote agents, in the order of the file.
     pub agents: Vec<Agent>,
     /// The fault rules, in the order of the file, those of `fuzz:` after the others.
@@ -57,6 +59,7 @@ const KEYS: &[&str] = &[
     "redact",
     "admin",
     "advertise",
+    "signing_key",
     "remote_agents",
     "faults",
     "fuzz",
@@ -165,6 +168,7 @@ fn read(root: &Node, base: &Path, faults: &mut Vec<Fault>) -> Config {
         redact: section(root, "redact", faults).unwrap_or_default(),
         admin: section(root, "admin", faults),
         advertise: section(root, "advertise", faults),
+        signing_key: section::<PathBuf>(root, "signing_key", faults).map(|key| below(base, &key)),
         agents: agent::read_all(root.member("remote_agents"), base, faults),
         faults: Vec::new(),
         tests: if root.member("tests").is_some() { Tests::Present } else { Tests::Absent },

@@ -111,6 +111,10 @@ impl Started {
             clock: clock.clone(),
             tasks: tasks.clone(),
             ca_directory: config.store.path.join("ca"),
+            signing_key: config
+                .signing_key
+                .clone()
+                .unwrap_or_else(|| config.store.path.join("keys/card.pem")),
         };
         let proxies = match proxies::start(config, shared) {
             Ok(proxies) => proxies,
@@ -135,6 +139,7 @@ impl Started {
         let running = Running {
             info: info.clone(),
             recorded: recorded.clone(),
+            proxies,
             rules,
             tasks: tasks.clone(),
             runtime: Handle::current(),

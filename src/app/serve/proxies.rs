@@ -52,7 +52,7 @@ pub(super) fn start(config: &Config, shared: Shared) -> Result<Running, Failure>
     Proxy::start(setups, shared).map_err(|error| {
         let taken = match &error {
             StartError::Listen { source, .. } => is_taken(source),
-            StartError::Tls { .. } => false,
+            StartError::Tls { .. } | StartError::Keys { .. } => false,
         };
         let failure = Failure::from(error);
         if taken { failure.with_hint(TAKEN) } else { failure }

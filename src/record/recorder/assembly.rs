@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::coding;
+use super::body::{Arrival, Body, Budget};
 use super::pieces::Pieces;
 use crate::a2a::problem::Problem;
 use crate::base::Side;
@@ -21,16 +21,11 @@ use crate::record::exchange::{
 };
 use crate::record::tap::{End, Lane, Open, Seen, Taken};
 
-/// How the content types of gRPC begin.
-const GRPC: &str = "application/grpc";
-/// Pieces of a body whose times are kept; past it the last one stands for all that follow.
-const ARRIVALS_MAX: usize = 65_536;
-
-/// When the octets before an offset had arrived.
+/// Whether an answer of Meddler's own may still come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
-    pub(super) end: u64,
-    pub(super) at_us: u64,
+enum OwnAnswer {
+    Unlikely,
+    Expected,
 }
 
 /// What is known of an exchange that has not been written yet.
@@ -39,9 +34,11 @@ pub(super) struct Assembly {
     request: Body,
     response: Option<Answer>,
     delivered: Option<Answer>,
-    upstream: Option<Arc<str>>,
     faults: Vec<FaultRecord>,
     edits: Vec<EditRecord>,
+    /// Where it went, when that was not where it was said to go.
+    upstream: Option<Arc<str>>,
+    own_answer: OwnAnswer,
     ends: Ends,
     end_us: Option<u64>,
     head_us: Option<u64>,
@@ -66,25 +63,6 @@ pub(super) struct Assembled {
     pub(super) arrivals: [Vec<Arrival>; 2],
 }
 
-/// The octets that all open exchanges keep together.
-#[derive(Debug)]
-pub(super) struct Budget {
-    pub(super) used: usize,
-    pub(super) body_bytes: usize,
-    pub(super) open_bytes: usize,
-}
-
-#[derive(Default)]
-struct Body {
-    kept: Pieces,
-    bytes: u64,
-    gap: u64,
-    is_truncated: bool,
-    digest: Sha256,
-    arrivals: Vec<Arrival>,
-    trailers: Vec<(String, String)>,
-}
-
 #[derive(Default)]
 struct Answer {
     head: Option<(Version, StatusCode, HeaderMap)>,
@@ -101,6 +79,7 @@ impl Assembly {
             delivered: None,
             faults: Vec::new(),
             edits: Vec::new(),
+            own_answer: OwnAnswer::Unlikely,
             ends: Ends::default(),
             end_us: None,
             head_us: None,
@@ -132,9 +111,11 @@ impl Assembly {
                     budget.used = budget.used.saturating_sub(std::mem::take(&mut self.given_up));
                 }
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
-                Seen::Upstream(url) => self.upstream = Some(url),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
+                Seen::MayChange => self.own_answer = OwnAnswer::Expected,
+                Seen::Stays => self.own_answer = OwnAnswer::Unlikely,
+                Seen::Upstream(url) => self.upstream = Some(url),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
                 Seen::Dropped { at_us } => {
                     self.is_dropped = true;
@@ -166,7 +147,8 @@ impl Assembly {
             return self.delivered.is_none() || delivered.is_some();
         }
         // A rule that answers, or an edit, brings an answer of Meddler's own, perhaps later.
-        let is_changed = !self.edits.is_empty()
+        let is_changed = self.own_answer == OwnAnswer::Expected
+            || !self.edits.is_empty()
             || self.faults.iter().any(|fault| fault.verdict == FaultVerdict::Fired);
         let answer_has_ended = match (&self.response, &self.delivered) {
             (_, Some(_)) => delivered.is_some() && (self.response.is_none() || response.is_some()),
@@ -223,6 +205,7 @@ impl Assembly {
         let request = RecordedRequest {
             method: start.method.to_string(),
             target: target(start.version, &start.method, &start.target),
+            base: start.base.as_deref().unwrap_or_default().to_owned(),
             http: http_name(start.version).to_owned(),
             headers,
             body,
@@ -259,7 +242,7 @@ impl Assembly {
             request,
             response,
             delivered,
-            upstream: self.upstream.as_deref().map(str::to_owned),
+            upstream: self.upstream.as_ref().or(start.upstream.as_ref()).map(ToString::to_string),
             faults: self.faults,
             edits: self.edits,
             problems,
@@ -321,103 +304,6 @@ impl Assembly {
                 self.end_us = self.end_us.max(Some(at_us));
             }
         }
-    }
-}
-
-impl Budget {
-    pub(super) const fn new(limits: &Limits) -> Self {
-        Self { used: 0, body_bytes: limits.body_bytes, open_bytes: limits.open_bytes }
-    }
-}
-
-impl Body {
-    fn add(
-        &mut self,
-        octets: &Bytes,
-        keep: fn(&mut Pieces, Bytes),
-        at_us: u64,
-        budget: &mut Budget,
-    ) {
-        self.bytes += octets.len() as u64;
-        self.digest.update(octets);
-        if self.is_truncated {
-            return;
-        }
-        let room = budget.body_bytes.saturating_sub(self.kept.len());
-        let room = room.min(budget.open_bytes.saturating_sub(budget.used));
-        let taken = octets.slice(..room.min(octets.len()));
-        budget.used += taken.len();
-        self.is_truncated = taken.len() < octets.len();
-        keep(&mut self.kept, taken);
-        let end = self.kept.len() as u64;
-        if self.arrivals.len() >= ARRIVALS_MAX {
-            self.arrivals.pop();
-        }
-        self.arrivals.push(Arrival { end, at_us });
-    }
-
-    /// What follows a gap is not kept: it could not be read, and a secret across it could not be found.
-    const fn lose(&mut self, bytes: u64) {
-        self.bytes += bytes;
-        self.gap += bytes;
-        self.is_truncated = true;
-    }
-
-    fn copy(&self) -> Self {
-        Self {
-            kept: self.kept.clone(),
-            bytes: self.bytes,
-            gap: self.gap,
-            is_truncated: self.is_truncated,
-            digest: self.digest.clone(),
-            arrivals: self.arrivals.clone(),
-            trailers: self.trailers.clone(),
-        }
-    }
-
-    fn finish(
-        self,
-        headers: &[(String, String)],
-        name: &str,
-        limits: &Limits,
-        problems: &mut Vec<Problem>,
-    ) -> (Payload, Vec<Arrival>) {
-        let values = |wanted: &'static str| {
-            let named = move |(name, _): &&(String, String)| name.eq_ignore_ascii_case(wanted);
-            headers.iter().filter(named).map(|(_, value)| value.as_str())
-        };
-        let is_grpc = values("content-type").next().is_some_and(|value| {
-            value.get(..GRPC.len()).is_some_and(|start| start.eq_ignore_ascii_case(GRPC))
-        });
-        let coded = if is_grpc { "grpc-encoding" } else { "content-encoding" };
-        let encoding = values(coded).collect::<Vec<_>>().join(", ");
-        let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case("identity");
-        let kept = self.kept.into_bytes();
-        let (kept, arrivals, trouble) = if is_plain {
-            (kept, self.arrivals, None)
-        } else {
-            let most = limits.inflated_bytes;
-            let undone = if is_grpc {
-                coding::undo_grpc(&encoding, &kept, &self.arrivals, most)
-            } else {
-                coding::undo(&encoding, Vec::from(kept), self.arrivals, most)
-            };
-            (Bytes::from(undone.octets), undone.arrivals, undone.trouble)
-        };
-        let is_broken = trouble.is_some();
-        if let Some(trouble) = trouble {
-            problems.push(Problem::new("content_coding", format!("{name} body"), trouble));
-        }
-        let payload = Payload {
-            kept,
-            bytes: self.bytes,
-            encoding: if is_plain { String::new() } else { encoding },
-            truncated: self.is_truncated || is_broken,
-            sha256: self.digest.finalize().into(),
-            digest_is_keyed: false,
-            gap: self.gap,
-        };
-        (payload, arrivals)
     }
 }
 

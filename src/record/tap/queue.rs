@@ -125,6 +125,10 @@ pub(in crate::record) enum Seen {
     Fault(Box<FaultRecord>),
     /// A sanctioned change.
     Edit(Box<EditRecord>),
+    /// An answer of Meddler's own may follow the agent's.
+    MayChange,
+    /// None follows after all.
+    Stays,
     /// The end of a lane.
     End { lane: Lane, at_us: u64, end: End },
     /// Nobody can report anything any more.
@@ -272,9 +276,11 @@ impl Open {
                 Seen::Copied { .. }
                 | Seen::Shared { .. }
                 | Seen::Gap { .. }
-                | Seen::Upstream(_)
                 | Seen::Fault(_)
                 | Seen::Edit(_)
+                | Seen::MayChange
+                | Seen::Stays
+                | Seen::Upstream(_)
                 | Seen::End { .. }
                 | Seen::Dropped { .. } => 0,
             };

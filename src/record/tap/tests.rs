@@ -20,6 +20,7 @@ fn start(id: u8) -> Start {
         upstream: None,
         method: http::Method::POST,
         target: "/".parse().unwrap(),
+        base: None,
         version: Version::HTTP_11,
         headers: HeaderMap::new(),
     }
@@ -48,8 +49,10 @@ fn found(intake: &Intake) -> String {
                 Seen::Dropped { at_us } => format!("dropped after {at_us} us"),
                 other @ (Seen::Head { .. }
                 | Seen::Trailers(..)
-                | Seen::Upstream(_)
                 | Seen::Fault(_)
+                | Seen::MayChange
+                | Seen::Stays
+                | Seen::Upstream(_)
                 | Seen::Edit(_)) => format!("{other:?}"),
             });
         }

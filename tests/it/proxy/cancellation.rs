@@ -252,7 +252,7 @@ async fn a_cancel_beside_the_stream_belongs_to_the_same_delegation() {
     second.read_until(canceled).await;
     upstream.write(event("TASK_STATE_CANCELED") + "0\r\n\r\n").await;
     client.read_until("0\r\n\r\n").await;
-    let recording = at.after(2).await;
+    let recording = at.recording(2).await;
     let delegations = recording.delegations(&Filter::default());
     assert_eq!(delegations.len(), 1);
     assert_eq!(delegations[0].outcome, Outcome::Canceled);
@@ -315,7 +315,7 @@ async fn a_stream_that_is_taken_up_again_is_the_same_delegation_and_another_exch
     let (client, mut upstream) = streaming(&at).await;
     client.reset();
     upstream.read_to_end().await;
-    at.after(1).await;
+    at.recording(1).await;
     let again = call("SubscribeToTask", "{\"id\":\"t1\"}")
         .replace("Host: p", "Host: p\r\nLast-Event-ID: 2");
     let mut open = Vec::new();
@@ -335,7 +335,7 @@ async fn a_stream_that_is_taken_up_again_is_the_same_delegation_and_another_exch
             .await;
         client.read_until("0\r\n\r\n").await;
     }
-    let recording = at.after(3).await;
+    let recording = at.recording(3).await;
     let delegations = recording.delegations(&Filter::default());
     assert_eq!(delegations.len(), 1);
     assert_eq!(delegations[0].exchanges.len(), 3);

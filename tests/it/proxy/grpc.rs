@@ -201,7 +201,7 @@ async fn services_that_are_not_of_a2a_pass_and_are_recorded_by_their_names() {
         let answer = within("an answer", response).await.unwrap();
         assert_eq!(answer.headers()["grpc-status"], "12", "{path}: the agent's own word");
     }
-    let recording = at.after(paths.len()).await;
+    let recording = at.recording(paths.len()).await;
     assert!(recording.delegations(&Filter::default()).is_empty());
     for (exchange, path) in recording.exchanges(&Filter::default()).iter().zip(paths) {
         assert_eq!(exchange.operation, Operation::Unknown, "{path}");

@@ -29,15 +29,24 @@ pub(super) struct Recorded {
 
 impl Recorded {
     pub(super) async fn start(more: &str, faults: &'static str) -> Self {
-        Self::within(more, faults, Limits::default()).await
+        Self::begin(more, Surroundings { faults, ..Surroundings::default() }).await
     }
 
     pub(super) async fn within(more: &str, faults: &'static str, limits: Limits) -> Self {
+        Self::begin(more, Surroundings { faults, limits, ..Surroundings::default() }).await
+    }
+
+    /// With the key that cards are signed with in this file.
+    pub(super) async fn start_in(more: &str, signing_key: std::path::PathBuf) -> Self {
+        Self::begin(more, Surroundings { signing_key, ..Surroundings::default() }).await
+    }
+
+    async fn begin(more: &str, around: Surroundings) -> Self {
         let agent = RawAgent::start().await;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let clock = WallClock::system();
         let config = RecorderConfig {
-            limits: limits.clone(),
+            limits: around.limits.clone(),
             when_full: WhenFull::Wait,
             redact: RedactConfig::default(),
             secrets: Vec::new(),
@@ -49,7 +58,7 @@ impl Recorded {
         // A later key of the same name is an error, so an address of its own replaces this one.
         let forward = if more.contains("forward:") { String::new() } else { forward };
         let config = format!("{{ listen: \"127.0.0.1:0\", {forward} {more} }}");
-        let around = Surroundings { tap, faults, limits, ..Surroundings::default() };
+        let around = Surroundings { tap, ..around };
         let proxy = TestProxy::within(&[config], around);
         Self { agent, proxy, recorder, store }
     }
@@ -65,17 +74,25 @@ impl Recorded {
 
     /// The one exchange, once it has ended.
     pub(super) async fn exchange(&self) -> Arc<Exchange> {
-        let recording = self.after(1).await;
+        let recording = self.recording(1).await;
         Arc::clone(&recording.exchanges(&Filter::default())[0])
     }
 
-    /// The recording once this many exchanges have ended.
-    pub(super) async fn after(&self, count: usize) -> Recording {
+    /// Longer than the recorder waits for an exchange whose answer has ended.
+    pub(super) async fn settle(&self) {
+        let begun = tokio::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(50) {
+            self.recorder.flush().await.unwrap();
+        }
+    }
+
+    /// The recording, once it has so many exchanges.
+    pub(super) async fn recording(&self, exchanges: usize) -> Recording {
         within("recorded exchanges", async {
             loop {
                 self.recorder.flush().await.unwrap();
                 let recording = Recording::of_store(&*self.store).unwrap();
-                if recording.exchanges(&Filter::default()).len() == count {
+                if recording.exchanges(&Filter::default()).len() == exchanges {
                     return recording;
                 }
                 tokio::task::yield_now().await;

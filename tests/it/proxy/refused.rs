@@ -29,7 +29,7 @@ async fn a_refusal_is_marked_and_recorded() {
         assert!(exchange.upstream.is_none() && exchange.response.is_none());
         assert_eq!(exchange.delivered.as_ref().unwrap().status, status);
         assert!(at.agent.is_left_alone());
-        assert!(at.after(1).await.delegations(&Filter::default()).is_empty());
+        assert!(at.recording(1).await.delegations(&Filter::default()).is_empty());
     }
 }
 

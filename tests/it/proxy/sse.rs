@@ -312,5 +312,5 @@ async fn a_single_answer_and_a_stream_may_follow_on_one_connection() {
     client.write(send("y")).await;
     upstream.read_head().await;
     pass(&mut upstream, &mut client, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").await;
-    at.after(2).await;
+    at.recording(2).await;
 }

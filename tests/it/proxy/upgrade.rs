@@ -67,7 +67,7 @@ async fn an_agent_that_closes_the_other_protocol_closes_it_for_the_client() {
     let (client, mut upstream) = upgraded(&at).await;
     client.reset();
     upstream.read_to_end().await;
-    at.after(2).await;
+    at.recording(2).await;
 }
 
 /// HTTP-10

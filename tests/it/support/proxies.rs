@@ -26,6 +26,7 @@ pub(crate) struct Surroundings {
     pub(crate) faults: &'static str,
     pub(crate) limits: Limits,
     pub(crate) ca_directory: std::path::PathBuf,
+    pub(crate) signing_key: std::path::PathBuf,
 }
 
 impl Default for Surroundings {
@@ -35,6 +36,7 @@ impl Default for Surroundings {
             faults: "[]",
             limits: Limits::default(),
             ca_directory: std::path::PathBuf::new(),
+            signing_key: std::path::PathBuf::new(),
         }
     }
 }
@@ -72,6 +74,7 @@ impl TestProxy {
             clock,
             tasks: tasks.clone(),
             ca_directory: around.ca_directory,
+            signing_key: around.signing_key,
         };
         let running = Proxy::start(setups.collect(), shared)?;
         let at = running.addresses.iter().map(|address| address.listen).collect();

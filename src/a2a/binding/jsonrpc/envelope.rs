@@ -67,6 +67,14 @@ impl<'t> Envelope<'t> {
         self.written("id").map(ToOwned::to_owned)
     }
 
+    /// Whether it answers this call: whether it has its id.
+    pub(super) fn answers(&self, call: &Call) -> bool {
+        match (&call.rpc_id, self.written("id")) {
+            (Some(asked), Some(answered)) => is_same_id(asked.get(), answered.get()),
+            (None, _) | (_, None) => false,
+        }
+    }
+
     /// The method, if it is a string.
     pub(super) fn method(&self) -> Option<String> {
         serde_json::from_str(self.written("method")?.get()).ok()
