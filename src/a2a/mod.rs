@@ -22,3 +22,4 @@ pub mod frame;
 pub mod model;
 pub mod problem;
 pub(crate) mod splice;
+pub mod webhook;
