@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::a2a::problem::Problem;
 use crate::base::Side;
 use crate::base::id::ExchangeId;
 use crate::base::limits::Limits;
@@ -164,6 +165,27 @@ impl ExchangeTap {
     pub fn edit(&self, edit: EditRecord) {
         if let Some(open) = &self.0 {
             open.note(Seen::Edit(Box::new(edit)));
+        }
+    }
+
+    /// An answer of Meddler's own may follow the agent's: the exchange is not over with the agent's end.
+    pub fn hold(&self) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Held);
+        }
+    }
+
+    /// The task that it belongs to, which is known otherwise than by its octets.
+    pub fn task(&self, task: &str) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Task(task.into()));
+        }
+    }
+
+    /// What is wrong with it, beside what its octets tell.
+    pub fn problem(&self, problem: Problem) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Problem(Box::new(problem)));
         }
     }
 

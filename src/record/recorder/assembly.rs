@@ -40,6 +40,7 @@ pub(super) struct Assembly {
     delivered: Option<Answer>,
     faults: Vec<FaultRecord>,
     edits: Vec<EditRecord>,
+    beside: Beside,
     ends: Ends,
     end_us: Option<u64>,
     head_us: Option<u64>,
@@ -54,6 +55,16 @@ pub(super) struct Assembly {
     pub(super) is_learned: bool,
     /// Whether its ids were read while it was open.
     pub(super) is_peeked: bool,
+}
+
+/// What is known of an exchange beside its octets.
+#[derive(Clone, Default)]
+struct Beside {
+    /// The task it belongs to.
+    task: Option<String>,
+    problems: Vec<Problem>,
+    /// Whether an answer of Meddler's own may follow the agent's.
+    is_held: bool,
 }
 
 /// An exchange put together, and what is needed to decode it.
@@ -98,6 +109,7 @@ impl Assembly {
             delivered: None,
             faults: Vec::new(),
             edits: Vec::new(),
+            beside: Beside::default(),
             ends: Ends::default(),
             end_us: None,
             head_us: None,
@@ -130,6 +142,9 @@ impl Assembly {
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
+                Seen::Held => self.beside.is_held = true,
+                Seen::Task(task) => self.beside.task = Some(task.into()),
+                Seen::Problem(problem) => self.beside.problems.push(*problem),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
                 Seen::Dropped { at_us } => {
                     self.is_dropped = true;
@@ -161,7 +176,8 @@ impl Assembly {
             return self.delivered.is_none() || delivered.is_some();
         }
         // A rule that answers, or an edit, brings an answer of Meddler's own, perhaps later.
-        let is_changed = !self.edits.is_empty()
+        let is_changed = self.beside.is_held
+            || !self.edits.is_empty()
             || self.faults.iter().any(|fault| fault.verdict == FaultVerdict::Fired);
         let answer_has_ended = match (&self.response, &self.delivered) {
             (_, Some(_)) => delivered.is_some() && (self.response.is_none() || response.is_some()),
@@ -203,6 +219,7 @@ impl Assembly {
             response: self.response.as_ref().map(Answer::copy),
             delivered: self.delivered.as_ref().map(Answer::copy),
             ends: self.ends.clone(),
+            beside: self.beside.clone(),
             ..Self::new(Arc::clone(&self.open))
         };
         copy.finish(instance, limits)
@@ -211,7 +228,7 @@ impl Assembly {
     /// Puts the exchange together. Session, operation and outcome are still to be found.
     pub(super) fn finish(self, instance: InstanceId, limits: &Limits) -> Assembled {
         let start = &self.open.start;
-        let mut problems = Vec::new();
+        let Beside { task, mut problems, .. } = self.beside;
         let headers = request_fields(start.version, &start.target, &start.headers);
         let trailers = self.request.trailers.clone();
         let (body, _) = self.request.finish(&headers, "request", limits, &mut problems);
@@ -243,7 +260,7 @@ impl Assembly {
             declared_version: None,
             operation: crate::a2a::model::Operation::Unknown,
             wire_name: String::new(),
-            ids: crate::a2a::call::Ids::default(),
+            ids: crate::a2a::call::Ids { task_id: task, ..Default::default() },
             started: to_the_microsecond(start.started),
             timings: Timings {
                 request_us: self.request_us,

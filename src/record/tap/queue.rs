@@ -19,6 +19,7 @@ use http::{HeaderMap, StatusCode, Version};
 use tokio::time::{Instant, Sleep};
 
 use super::{End, Lane, Start, WhenFull};
+use crate::a2a::problem::Problem;
 use crate::base::limits::Limits;
 use crate::record::exchange::{EditRecord, FaultRecord};
 
@@ -123,6 +124,12 @@ pub(in crate::record) enum Seen {
     Fault(Box<FaultRecord>),
     /// A sanctioned change.
     Edit(Box<EditRecord>),
+    /// Another answer may come.
+    Held,
+    /// The task it belongs to.
+    Task(Box<str>),
+    /// What is wrong beside what the octets tell.
+    Problem(Box<Problem>),
     /// The end of a lane.
     End { lane: Lane, at_us: u64, end: End },
     /// Nobody can report anything any more.
@@ -272,6 +279,9 @@ impl Open {
                 | Seen::Gap { .. }
                 | Seen::Fault(_)
                 | Seen::Edit(_)
+                | Seen::Held
+                | Seen::Task(_)
+                | Seen::Problem(_)
                 | Seen::End { .. }
                 | Seen::Dropped { .. } => 0,
             };

@@ -49,7 +49,10 @@ fn found(intake: &Intake) -> String {
                 other @ (Seen::Head { .. }
                 | Seen::Trailers(..)
                 | Seen::Fault(_)
-                | Seen::Edit(_)) => format!("{other:?}"),
+                | Seen::Edit(_)
+                | Seen::Held
+                | Seen::Task(_)
+                | Seen::Problem(_)) => format!("{other:?}"),
             });
         }
         intake.release(taken.held);
