@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -61,7 +61,13 @@ pub struct Dialer {
     tls: OnceLock<ClientTls>,
     timeout: Duration,
     own: Arc<OwnAddresses>,
+    guard: Option<Guard>,
 }
+
+/// Says whether a host may be dialled at an address that it resolves to.
+struct Guard(Box<MayDial>);
+
+type MayDial = dyn Fn(&str, IpAddr) -> bool + Send + Sync;
 
 /// The addresses this process listens on, and its connections to itself.
 ///
@@ -81,6 +87,12 @@ pub struct SelfGuard {
     from: SocketAddr,
 }
 
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
+}
+
 impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.scheme.as_str(), self.authority.in_url(self.scheme))
@@ -90,7 +102,13 @@ impl fmt::Display for Destination {
 impl Dialer {
     /// A dialer with a bound on DNS, TCP and TLS together.
     pub const fn new(tls: ClientTlsConfig, timeout: Duration, own: Arc<OwnAddresses>) -> Self {
-        Self { tls_config: tls, tls: OnceLock::new(), timeout, own }
+        Self { tls_config: tls, tls: OnceLock::new(), timeout, own, guard: None }
+    }
+
+    /// The same, but for addresses that `may_dial` says no to.
+    #[must_use]
+    pub fn guarded(self, may_dial: impl Fn(&str, IpAddr) -> bool + Send + Sync + 'static) -> Self {
+        Self { guard: Some(Guard(Box::new(may_dial))), ..self }
     }
 
     /// Sets TLS up now, so that a bad file is an error at start.
@@ -133,7 +151,7 @@ impl Dialer {
     async fn tcp(&self, to: &Destination) -> Result<(Socket, Option<SelfGuard>), Trouble> {
         let (host, port) = (to.authority.host(), to.authority.port());
         let found = tokio::net::lookup_host((host.as_str(), port)).await;
-        let addresses: Vec<SocketAddr> = match found {
+        let mut addresses: Vec<SocketAddr> = match found {
             Ok(addresses) => addresses.collect(),
             Err(error) => {
                 let text = format!("the name {host} does not resolve: {}", plain(&error));
@@ -141,6 +159,11 @@ impl Dialer {
             }
         };
         let mut last = Trouble::new(Word::Dns, format!("the name {host} has no address"));
+        if let Some(Guard(may_dial)) = &self.guard {
+            addresses.retain(|address| may_dial(&host, address.ip()));
+            let text = format!("{host} is at no address that may be called");
+            last = Trouble::new(Word::ConnectRefused, text);
+        }
         // An address that swallows packets must leave time for the next one.
         let share =
             u32::try_from(addresses.len()).map_or(self.timeout, |n| self.timeout / n.max(1));

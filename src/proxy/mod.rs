@@ -22,6 +22,7 @@ mod judge;
 mod kept;
 mod made;
 mod passing;
+pub mod push;
 mod rewrite;
 mod route;
 mod rules;
@@ -55,4 +56,6 @@ struct Core {
     tasks: Tasks,
     own: Arc<OwnAddresses>,
     agents: Vec<Arc<agent::Agent>>,
+    webhooks: push::webhooks::Webhooks,
+    receivers: push::Receivers,
 }

@@ -5,6 +5,8 @@ use http::uri::PathAndQuery;
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
 
+use crate::a2a::call::{Head, Recognized};
+use crate::a2a::{detect, webhook};
 use crate::net::addr::{Authority, Scheme};
 use crate::net::dial::Destination;
 use crate::proxy::agent::{Agent, Upstream};
@@ -31,6 +33,8 @@ pub(super) enum Route {
     },
     /// To the gRPC interface that the agent's card names.
     Grpc,
+    /// To the webhook that the address stands for.
+    Push,
     /// Nowhere.
     Refuse(StatusCode, &'static str),
 }
@@ -57,6 +61,9 @@ pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
             ),
         };
     }
+    if path.starts_with(webhook::PATH) {
+        return Route::Push;
+    }
     if path.starts_with(OWN_PREFIX) {
         return Route::Refuse(StatusCode::NOT_FOUND, "Meddler has nothing at this address");
     }
@@ -71,6 +78,15 @@ pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
                 ),
             }
         }
+    }
+}
+
+/// What the head of a request tells: whatever is sent to a webhook is a delivery.
+pub(super) fn recognize(head: Head<'_>) -> Recognized {
+    if head.uri.path().starts_with(webhook::PATH) {
+        detect::push_delivery(head)
+    } else {
+        detect::recognize(head)
     }
 }
 

@@ -22,6 +22,8 @@ use crate::net::tls::{CertificateAuthority, ListenTlsConfig, ServerTls, TlsError
 use crate::proxy::agent::Agent;
 use crate::proxy::config::{AgentConfig, listen_scheme};
 use crate::proxy::exchange::session_in;
+use crate::proxy::push::Receivers;
+use crate::proxy::push::webhooks::Webhooks;
 use crate::proxy::serve::serve;
 use crate::proxy::wire::Wire;
 use crate::proxy::{Core, Rules};
@@ -58,6 +60,8 @@ pub struct Shared {
     pub tasks: Tasks,
     /// Where the certificate authority of `listen_tls: auto` is kept.
     pub ca_directory: PathBuf,
+    /// The webhooks that are registered.
+    pub webhooks: Webhooks,
 }
 
 /// Entry to the module.
@@ -130,7 +134,12 @@ impl Proxy {
             ports.push((Arc::new(agent), listener, tls));
         }
         let addresses = ports.iter().map(|(agent, listener, _)| address(agent, listener)).collect();
+        let (webhooks, pool) = (shared.webhooks, pool(&shared.limits));
+        let receivers =
+            Receivers::new(webhooks.config(), &shared.limits, pool, &own, &shared.tasks);
         let core = Arc::new(Core {
+            webhooks,
+            receivers,
             tap: shared.tap,
             rules: shared.rules,
             limits: shared.limits,
@@ -256,6 +265,7 @@ async fn accept(core: Arc<Core>, agent: Arc<Agent>, listener: Listener, tls: Opt
     drop(listener);
     open.each(Wire::drain);
     agent.close();
+    core.receivers.close();
     // Ends with the last connection, or when time is up.
     tokio::select! {
         () = all_ended(&open) => {}
@@ -290,5 +300,6 @@ async fn sweep(core: Arc<Core>) {
         for agent in &core.agents {
             agent.sweep();
         }
+        core.receivers.sweep();
     }
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::admin::AdminConfig;
 use crate::fault::rule::{RuleConfig, RuleSet, RuleSetOptions};
+use crate::proxy::push::config::PushConfig;
 use crate::proxy::target::Base;
 use crate::record::redact::RedactConfig;
 
@@ -31,6 +32,8 @@ pub struct Config {
     pub admin: Option<AdminConfig>,
     /// What agents and orchestrators reach Meddler by, when that differs.
     pub advertise: Option<Base>,
+    /// What becomes of webhooks.
+    pub push: PushConfig,
     /// The remote agents, in the order of the file.
     pub agents: Vec<Agent>,
     /// The fault rules, in the order of the file, those of `fuzz:` after the others.
@@ -57,6 +60,7 @@ const KEYS: &[&str] = &[
     "redact",
     "admin",
     "advertise",
+    "push",
     "remote_agents",
     "faults",
     "fuzz",
@@ -165,11 +169,13 @@ fn read(root: &Node, base: &Path, faults: &mut Vec<Fault>) -> Config {
         redact: section(root, "redact", faults).unwrap_or_default(),
         admin: section(root, "admin", faults),
         advertise: section(root, "advertise", faults),
+        push: section(root, "push", faults).unwrap_or_default(),
         agents: agent::read_all(root.member("remote_agents"), base, faults),
         faults: Vec::new(),
         tests: if root.member("tests").is_some() { Tests::Present } else { Tests::Absent },
     };
     config.store.path = below(base, &config.store.path);
+    agent::rebase_client(&mut config.push.tls, base);
     check_admin(root, config.admin.as_ref(), faults);
     read_faults(root, &mut config, faults);
     config

@@ -111,6 +111,7 @@ impl Started {
             clock: clock.clone(),
             tasks: tasks.clone(),
             ca_directory: config.store.path.join("ca"),
+            webhooks: proxies::webhooks(config, recorded.as_ref(), &limits, clock)?,
         };
         let proxies = match proxies::start(config, shared) {
             Ok(proxies) => proxies,
