@@ -23,3 +23,4 @@ pub mod model;
 pub mod problem;
 pub mod signature;
 pub(crate) mod splice;
+pub mod webhook;

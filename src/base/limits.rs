@@ -50,6 +50,12 @@ pub struct Limits {
     pub stop_grace: Duration,
     /// Values learned as secrets, the last ones seen.
     pub learned_secrets: usize,
+    /// Webhooks that are known at once, some hundred octets each; beyond it the longest unused goes.
+    pub webhooks: usize,
+    /// How long one is known that is not used: tasks rarely take a month.
+    pub webhook_age: Duration,
+    /// How long a registration waits until its webhook is on the disk, before it passes unrewritten.
+    pub webhook_wait: Duration,
 }
 
 impl Default for Limits {
@@ -75,6 +81,9 @@ impl Default for Limits {
             connection_age: Duration::from_mins(5),
             stop_grace: Duration::from_secs(10),
             learned_secrets: 10_000,
+            webhooks: 50_000,
+            webhook_age: Duration::from_hours(30 * 24),
+            webhook_wait: Duration::from_secs(1),
         }
     }
 }

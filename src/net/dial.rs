@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -63,7 +63,13 @@ pub struct Dialer {
     timeout: Duration,
     own: Arc<OwnAddresses>,
     port: Port,
+    guard: Option<Guard>,
 }
+
+/// Says whether a host may be dialled at an address that it resolves to.
+struct Guard(Box<MayDial>);
+
+type MayDial = dyn Fn(&str, IpAddr) -> bool + Send + Sync;
 
 /// The addresses this process listens on, and its connections to itself.
 ///
@@ -81,6 +87,11 @@ pub struct OwnAddresses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port(pub usize);
 
+impl Port {
+    /// Stands for all ports that deliveries to webhooks come from: they share their connections.
+    pub const OF_WEBHOOKS: Self = Self(usize::MAX);
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hop {
     from: Port,
@@ -92,6 +103,12 @@ struct Hop {
 pub struct SelfGuard {
     own: Arc<OwnAddresses>,
     from: SocketAddr,
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
 }
 
 impl fmt::Display for Destination {
@@ -108,7 +125,13 @@ impl Dialer {
         own: Arc<OwnAddresses>,
         port: Port,
     ) -> Self {
-        Self { tls_config: tls, tls: OnceLock::new(), timeout, own, port }
+        Self { tls_config: tls, tls: OnceLock::new(), timeout, own, port, guard: None }
+    }
+
+    /// The same, but for addresses that `may_dial` says no to.
+    #[must_use]
+    pub fn guarded(self, may_dial: impl Fn(&str, IpAddr) -> bool + Send + Sync + 'static) -> Self {
+        Self { guard: Some(Guard(Box::new(may_dial))), ..self }
     }
 
     /// Sets TLS up now, so that a bad file is an error at start.
@@ -151,20 +174,26 @@ impl Dialer {
     async fn tcp(&self, to: &Destination) -> Result<(Socket, Option<SelfGuard>), Trouble> {
         let (host, port) = (to.authority.host(), to.authority.port());
         let found = tokio::net::lookup_host((host.as_str(), port)).await;
-        let addresses: Vec<SocketAddr> = match found {
+        let mut addresses: Vec<SocketAddr> = match found {
             Ok(addresses) => addresses.collect(),
             Err(error) => {
                 let text = format!("the name {host} does not resolve: {}", plain(&error));
                 return Err(Trouble::new(Word::Dns, text));
             }
         };
+        let mut none = Trouble::new(Word::Dns, format!("the name {host} has no address"));
+        if let Some(Guard(may_dial)) = &self.guard {
+            addresses.retain(|address| may_dial(&host, address.ip()));
+            let text = format!("{host} is at no address that may be called");
+            none = Trouble::new(Word::ConnectRefused, text);
+        }
         let connect = async |address| {
             TcpStream::connect(address).await.map_err(|error| refused(&error, to, address))
         };
         let tcp = match race::first(addresses, connect).await {
             Some(connected) => connected?,
             None => {
-                return Err(Trouble::new(Word::Dns, format!("the name {host} has no address")));
+                return Err(none);
             }
         };
         let guard = self.own.note(&tcp, self.port);

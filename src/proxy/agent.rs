@@ -55,7 +55,7 @@ pub(super) struct Upstream {
 }
 
 impl Upstream {
-    fn new(origin: Origin<RequestBody>, authority: uri::Authority) -> Self {
+    pub(super) fn new(origin: Origin<RequestBody>, authority: uri::Authority) -> Self {
         let url = format!("{}://{authority}", origin.destination().scheme.as_str());
         // An authority holds nothing that a header could not.
         let host = HeaderValue::from_str(authority.as_str());

@@ -15,6 +15,7 @@ use crate::net::addr::{Authority, Scheme};
 use crate::net::dial::Destination;
 use crate::net::jws::{KeyError, KeySet};
 use crate::net::tls::{ClientTlsConfig, ListenTlsConfig};
+use crate::proxy::push::config::PushMode;
 use crate::proxy::target::{Base, Target};
 
 /// One remote agent: where it is heard and where it is.
@@ -42,9 +43,13 @@ pub struct AgentConfig {
     /// Bounds on waiting.
     #[serde(default)]
     pub timeout: Timeouts,
-    /// What orchestrators reach this port by, when that is not what they write in `Host`.
+    /// What orchestrators and the agent reach this port by, when that is not what orchestrators write in
+    /// `Host`.
     #[serde(default)]
     pub advertise: Option<Base>,
+    /// What becomes of webhooks; `push:` of the configuration when absent.
+    #[serde(default)]
+    pub push: Option<PushMode>,
     /// Header fields that tell the agent who called.
     #[serde(default)]
     pub forwarded: Forwarded,
@@ -169,6 +174,7 @@ impl AgentConfig {
             listen_tls: None,
             timeout: Timeouts::default(),
             advertise: None,
+            push: None,
             forwarded: Forwarded::default(),
             signatures: Signatures::default(),
             card_keys: None,

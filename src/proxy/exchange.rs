@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::{
     ACCEPT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderName, HeaderValue, LOCATION,
@@ -33,6 +32,7 @@ use crate::proxy::headers;
 use crate::proxy::judge::{self, Plan};
 use crate::proxy::made;
 use crate::proxy::passing::{Passing, recorded};
+use crate::proxy::push;
 use crate::proxy::refused;
 use crate::proxy::rewrite::card::{self, Delivery};
 use crate::proxy::shape;
@@ -44,9 +44,6 @@ use crate::record::exchange::EditRecord;
 use crate::record::tap::{End, ExchangeTap, Lane, Start};
 
 const GRPC_ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
-
-/// How long a client is listened to whose agent cannot be reached.
-const HEAR_OUT_WAIT: Duration = Duration::from_millis(250);
 
 /// One downstream connection.
 #[derive(Debug)]
@@ -93,6 +90,7 @@ pub(super) async fn exchange(
     let Way { upstream, path, goes } = match way::find(&conn, &parts, clothes).await {
         Ok(way) => way,
         Err(Own::Answer(answer)) => return answer,
+        Err(Own::Delivery) => return Box::pin(push::deliver(conn, parts, incoming, came)).await,
         Err(Own::Refusal(status, why)) => {
             let tap = begin(&conn, &parts, (None, None), &came);
             let request = (incoming, parts.version);
@@ -100,7 +98,7 @@ pub(super) async fn exchange(
         }
     };
     let base = conn.agent.learned.base_of(parts.uri.path());
-    let told = goes.is_settled().then(|| Arc::clone(&upstream.url));
+    let told = goes.is_settled().then_some(&upstream);
     let tap = begin(&conn, &parts, (told, base.as_ref()), &came);
     if let Some(base) = &base {
         // What follows names the operation; where it goes is settled.
@@ -119,7 +117,7 @@ pub(super) async fn exchange(
 }
 
 /// When the head of a request had arrived.
-struct Came {
+pub(super) struct Came {
     started: Option<jiff::Timestamp>,
     at: Instant,
 }
@@ -132,9 +130,9 @@ impl Came {
 }
 
 /// Records that the client left, should the exchange be dropped while it is awaited.
-struct Waiting {
-    tap: Option<ExchangeTap>,
-    wire: Arc<Wire>,
+pub(super) struct Waiting {
+    pub(super) tap: Option<ExchangeTap>,
+    pub(super) wire: Arc<Wire>,
 }
 
 impl Drop for Waiting {
@@ -153,10 +151,10 @@ pub(super) struct Exchange<'a> {
     pub(super) tap: Option<ExchangeTap>,
     pub(super) upstream: Upstream,
     /// The path that the upstream is asked for.
-    path: PathAndQuery,
+    pub(super) path: PathAndQuery,
     /// The HTTP version the client speaks.
     pub(super) version: Version,
-    clothes: Clothes,
+    pub(super) clothes: Clothes,
 }
 
 impl Exchange<'_> {
@@ -198,6 +196,7 @@ impl Exchange<'_> {
             cards::drop_conditions(&mut parts.headers, self.tap.as_ref(), &mut ask);
         }
         let called = Called::by(&parts);
+        let pushed = Box::pin(push::register(&self, &called, &mut parts)).await;
         let method = parts.method.clone();
         self.address(&mut parts);
         let again = ask.as_ref().map(|_| parts.clone());
@@ -230,6 +229,9 @@ impl Exchange<'_> {
             let about = cards::About { method, parts: again, path, ask };
             return Box::pin(cards::answer(&self, &called, about, (head, passing), plan)).await;
         }
+        if pushed.may_be_shown(&self, &head, &passing) {
+            return Box::pin(push::show(&self, &called, pushed, (head, passing), plan)).await;
+        }
         self.give(head, passing, &called, plan).await
     }
 
@@ -242,7 +244,7 @@ impl Exchange<'_> {
     }
 
     /// What a plan does before the agent is asked; an answer if it is not asked at all.
-    async fn before(&self, plan: &mut Plan) -> Option<Response<ResponseBody>> {
+    pub(super) async fn before(&self, plan: &mut Plan) -> Option<Response<ResponseBody>> {
         if !plan.before_request.is_zero() {
             tokio::time::sleep(plan.before_request).await;
         }
@@ -293,6 +295,16 @@ impl Exchange<'_> {
         plan: Option<Plan>,
     ) -> Response<ResponseBody> {
         self.relocate(&mut head.headers, called);
+        self.hand_on(head, passing, plan).await
+    }
+
+    /// Passes the answer on as it is, but for what a plan says.
+    pub(super) async fn hand_on(
+        &self,
+        head: http::response::Parts,
+        passing: Passing,
+        plan: Option<Plan>,
+    ) -> Response<ResponseBody> {
         let Some(plan) = plan else {
             let body = if passing.is_over() && headers::keeps_length(&head, self.version) {
                 ResponseBody::nothing_of_unknown_length()
@@ -373,7 +385,7 @@ impl Exchange<'_> {
         }
     }
 
-    fn trouble(&mut self, trouble: &Trouble) -> Response<ResponseBody> {
+    pub(super) fn trouble(&mut self, trouble: &Trouble) -> Response<ResponseBody> {
         warn!(agent = %self.conn.agent.name, word = %trouble.word, "{trouble}");
         let answer = answer::trouble(self.clothes, trouble);
         self.flow.answered();
@@ -388,14 +400,12 @@ impl Exchange<'_> {
     /// that there was a message, let alone which.
     async fn hear_out(&self) {
         if self.tap.is_some() {
-            let reading = self.flow.read_ahead(self.conn.core.limits.peek_bytes, |_| false);
-            // A client that takes its time gets its answer all the same.
-            drop(tokio::time::timeout(HEAR_OUT_WAIT, reading).await);
+            self.flow.hear_out(self.conn.core.limits.peek_bytes).await;
         }
     }
 
     /// Nobody is there to read it.
-    fn client_left(&self) -> Response<ResponseBody> {
+    pub(super) fn client_left(&self) -> Response<ResponseBody> {
         if let Some(tap) = &self.tap {
             tap.end(Lane::Response, End::Cut(crate::base::Side::Downstream));
         }
@@ -404,9 +414,13 @@ impl Exchange<'_> {
     }
 
     fn edit(&self, kind: &str, at: &str, from: &str, to: &str) {
+        self.record_edit(card::edit(kind, at, from, to));
+    }
+
+    /// Records a change that no rule asked for.
+    pub(super) fn record_edit(&self, edit: EditRecord) {
         if let Some(tap) = &self.tap {
-            let (kind, at) = (kind.to_owned(), at.to_owned());
-            tap.edit(EditRecord { kind, at, from: from.to_owned(), to: to.to_owned() });
+            tap.edit(edit);
         }
     }
 }
@@ -423,10 +437,11 @@ const fn is_unheard(word: Word) -> bool {
     }
 }
 
-fn begin(
+/// Tells the recorder of an exchange; `upstream` is where it goes, if anywhere.
+pub(super) fn begin(
     conn: &Connection,
     parts: &Parts,
-    (upstream, base): (Option<Arc<str>>, Option<&Arc<str>>),
+    (upstream, base): (Option<&Upstream>, Option<&Arc<str>>),
     came: &Came,
 ) -> Option<ExchangeTap> {
     let core = &conn.core;
@@ -438,7 +453,7 @@ fn begin(
         agent: Arc::clone(&conn.agent.name),
         session: session_in(&parts.headers).map(Cow::into_owned),
         orchestrator: Arc::clone(&conn.orchestrator),
-        upstream,
+        upstream: upstream.map(|upstream| Arc::clone(&upstream.url)),
         method: parts.method.clone(),
         target: parts.uri.clone(),
         base: base.cloned(),

@@ -9,8 +9,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -29,6 +30,9 @@ const REPLAY_BYTES_MAX: usize = 64 * 1024;
 
 /// How far into a JSON-RPC body its method is looked for.
 const METHOD_BYTES_MAX: usize = 4 * 1024;
+
+/// How long a client is listened to whose peer cannot be reached.
+const HEAR_OUT_WAIT: Duration = Duration::from_millis(250);
 
 /// Waits for the agent's word before the body is asked for (`Expect: 100-continue`).
 pub(super) type Gate = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -164,7 +168,7 @@ impl Flow {
         max: usize,
         mut enough: impl FnMut(&[u8]) -> bool,
     ) -> Result<ReadAhead, BodyError> {
-        let mut seen = Vec::new();
+        let mut seen = Seen::default();
         let mut reader = self.body();
         loop {
             // Everything is kept here, whatever its length: it has not been sent yet.
@@ -172,19 +176,34 @@ impl Flow {
             // Looking at it is not sending it.
             self.lock().kept.nothing_sent();
             match frame {
-                None => return Ok(ReadAhead { octets: seen, is_whole: true }),
+                None => return Ok(ReadAhead { octets: seen.into_octets(), is_whole: true }),
                 Some(Err(error)) => return Err(error),
                 Some(Ok(frame)) => {
                     if let Some(data) = frame.data_ref() {
-                        seen.extend_from_slice(data);
+                        seen.add(data);
                     }
                 }
             }
             let is_whole = self.lock().state == State::Ended;
-            if is_whole || seen.len() >= max || enough(&seen) {
-                return Ok(ReadAhead { octets: seen, is_whole });
+            let octets = seen.octets();
+            if is_whole || octets.len() >= max || enough(octets) {
+                return Ok(ReadAhead { octets: seen.into_octets(), is_whole });
             }
         }
+    }
+
+    /// Reads what is said to a peer that will not hear it, for the recording. A client that takes its time
+    /// gets its answer all the same.
+    pub(super) async fn hear_out(self: &Arc<Self>, max: usize) {
+        drop(tokio::time::timeout(HEAR_OUT_WAIT, self.read_ahead(max, |_| false)).await);
+    }
+
+    /// Sends another body in the place of the one that was read ahead, whole.
+    pub(super) fn replace(&self, body: Bytes) {
+        let mut source = self.lock();
+        debug_assert_eq!(source.state, State::Ended, "only what has been read whole is replaced");
+        source.kept = Kept::default();
+        source.kept.push(body, usize::MAX);
     }
 
     fn lock(&self) -> MutexGuard<'_, Source> {
@@ -213,8 +232,36 @@ impl Flow {
 
 /// What [`Flow::read_ahead`] has read.
 pub(super) struct ReadAhead {
-    pub(super) octets: Vec<u8>,
+    pub(super) octets: Bytes,
     pub(super) is_whole: bool,
+}
+
+/// Octets as they come in. Nearly every request comes in one piece, and that one is not copied.
+#[derive(Default)]
+struct Seen {
+    first: Bytes,
+    joined: BytesMut,
+}
+
+impl Seen {
+    fn add(&mut self, data: &Bytes) {
+        if self.first.is_empty() {
+            self.first = data.clone();
+            return;
+        }
+        if self.joined.is_empty() {
+            self.joined.extend_from_slice(&self.first);
+        }
+        self.joined.extend_from_slice(data);
+    }
+
+    fn octets(&self) -> &[u8] {
+        if self.joined.is_empty() { &self.first } else { &self.joined }
+    }
+
+    fn into_octets(self) -> Bytes {
+        if self.joined.is_empty() { self.first } else { self.joined.freeze() }
+    }
 }
 
 /// A cheap search first: it costs a tenth of a microsecond, and only a hit is parsed.

@@ -25,6 +25,7 @@ mod learned;
 mod lookup;
 mod made;
 mod passing;
+pub mod push;
 mod refused;
 mod rewrite;
 mod route;
@@ -66,4 +67,6 @@ struct Core {
     agents: Vec<Arc<agent::Agent>>,
     /// What cards are signed with anew; `None`: no agent asks for it.
     signer: Option<SigningKey>,
+    webhooks: push::webhooks::Webhooks,
+    receivers: push::Receivers,
 }

@@ -5,6 +5,8 @@ use http::uri::PathAndQuery;
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
 
+use crate::a2a::call::{Head, Recognized};
+use crate::a2a::{detect, webhook};
 use crate::net::addr::{Authority, Scheme};
 use crate::net::dial::Destination;
 use crate::proxy::agent::{Agent, Upstream};
@@ -43,6 +45,8 @@ pub(super) enum Route {
     },
     /// To Meddler: it is asked for the public half of its key.
     Keys,
+    /// To the webhook that the address stands for.
+    Push,
     /// Nowhere.
     Refuse(StatusCode, &'static str),
 }
@@ -73,6 +77,9 @@ pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
     if path == JWKS_PATH && rewrite::can_be_asked_by(&parts.method) {
         return Route::Keys;
     }
+    if path.starts_with(webhook::PATH) {
+        return Route::Push;
+    }
     if path.starts_with(OWN_PREFIX) {
         return Route::Refuse(StatusCode::NOT_FOUND, "Meddler has nothing at this address");
     }
@@ -87,6 +94,15 @@ pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
                 ),
             }
         }
+    }
+}
+
+/// What the head of a request tells: whatever is sent to a webhook is a delivery.
+pub(super) fn recognize(head: Head<'_>) -> Recognized {
+    if head.uri.path().starts_with(webhook::PATH) {
+        detect::push_delivery(head)
+    } else {
+        detect::recognize(head)
     }
 }
 

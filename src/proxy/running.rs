@@ -23,6 +23,8 @@ use crate::net::tls::{CertificateAuthority, ListenTlsConfig, ServerTls, TlsError
 use crate::proxy::agent::Agent;
 use crate::proxy::config::{AgentConfig, Signatures, listen_scheme};
 use crate::proxy::exchange::session_in;
+use crate::proxy::push::Receivers;
+use crate::proxy::push::webhooks::Webhooks;
 use crate::proxy::serve::serve;
 use crate::proxy::survey::{self, Interface};
 use crate::proxy::wire::Wire;
@@ -62,6 +64,8 @@ pub struct Shared {
     pub ca_directory: PathBuf,
     /// Where the key is kept that cards are signed with anew; made there when it is needed first.
     pub signing_key: PathBuf,
+    /// The webhooks that are registered.
+    pub webhooks: Webhooks,
 }
 
 /// Entry to the module.
@@ -165,7 +169,12 @@ impl Proxy {
             ports.push((Arc::new(agent), listener, tls));
         }
         let addresses = ports.iter().map(|(agent, listener, _)| address(agent, listener)).collect();
+        let (webhooks, pool) = (shared.webhooks, pool(&shared.limits));
+        let receivers =
+            Receivers::new(webhooks.config(), &shared.limits, pool, &own, &shared.tasks);
         let core = Arc::new(Core {
+            webhooks,
+            receivers,
             tap: shared.tap,
             rules: shared.rules,
             limits: shared.limits,
@@ -312,6 +321,7 @@ async fn accept(core: Arc<Core>, agent: Arc<Agent>, listener: Listener, tls: Opt
     drop(listener);
     open.each(Wire::drain);
     agent.close();
+    core.receivers.close();
     // Ends with the last connection, or when time is up.
     tokio::select! {
         () = all_ended(&open) => {}
@@ -346,5 +356,6 @@ async fn sweep(core: Arc<Core>) {
         for agent in &core.agents {
             agent.sweep();
         }
+        core.receivers.sweep();
     }
 }

@@ -46,6 +46,8 @@ pub(super) enum Goes {
 /// What Meddler answers itself.
 pub(super) enum Own {
     Answer(Response<ResponseBody>),
+    /// What the agent delivers to a webhook, by us.
+    Delivery,
     Refusal(StatusCode, &'static str),
 }
 
@@ -80,6 +82,7 @@ pub(super) async fn find(
         }
         Route::Grpc => Ok(grpc_way(conn, parts)),
         Route::Keys => Err(conn.core.signer.as_ref().map_or_else(no_keys, keys)),
+        Route::Push => Err(Own::Delivery),
         Route::Refuse(status, why) => Err(Own::Refusal(status, why)),
     }
 }

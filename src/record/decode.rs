@@ -13,6 +13,7 @@ use crate::a2a::fold::Folded;
 use crate::a2a::frame::Payload as FramePayload;
 use crate::a2a::model::{GrpcCode, Reply, Request, TaskState};
 use crate::a2a::problem::Problem;
+use crate::a2a::webhook;
 use crate::base::Side;
 use crate::record::exchange::{
     EventMark, Exchange, FaultVerdict, Outcome, Payload, RecordedRequest, RecordedResponse,
@@ -20,7 +21,7 @@ use crate::record::exchange::{
 use crate::record::tap::End;
 
 /// Where Meddler receives deliveries.
-const PUSH_PATH: &str = "/.meddler/push/";
+const PUSH_PATH: &str = webhook::PATH;
 /// What carries the token of a delivery.
 const PUSH_HEADER: &str = "x-a2a-notification-token";
 
@@ -145,7 +146,11 @@ pub(super) fn fill(exchange: &mut Exchange, ends: &Ends, arrived_us: [&dyn Fn(u6
     exchange.declared_version.clone_from(&call.declared);
     exchange.operation = call.operation;
     exchange.wire_name.clone_from(&call.wire_name);
+    let told = exchange.ids.task_id.take();
     exchange.ids = call.ids.clone();
+    if told.is_some() {
+        exchange.ids.task_id = told;
+    }
     exchange.problems.extend(call.problems.iter().cloned());
     if let Some(seen) = answer.as_ref().or(delivered.as_ref()) {
         merge_ids(&mut exchange.ids, &seen.ids);

@@ -7,6 +7,7 @@
 //! a `Bytes` clone pins the read buffer it came from; small pieces are copied for the same reason.
 
 mod queue;
+mod seen;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +19,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::a2a::problem::Problem;
 use crate::base::Side;
 use crate::base::id::ExchangeId;
 use crate::base::limits::Limits;
 use crate::record::exchange::{EditRecord, FaultRecord, UpstreamTrouble};
 
-pub(super) use queue::{Intake, Lost, Open, Seen, Taken};
+pub(super) use queue::{Intake, Lost, Open, Taken};
+pub(super) use seen::Seen;
 
 /// Where exchanges are reported. Cheap to clone; one that records nothing costs nothing.
 #[derive(Clone)]
@@ -188,6 +191,20 @@ impl ExchangeTap {
     pub fn stays(&self) {
         if let Some(open) = &self.0 {
             open.note(Seen::Stays);
+        }
+    }
+
+    /// The task that it belongs to, which is known otherwise than by its octets.
+    pub fn task(&self, task: &str) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Task(task.into()));
+        }
+    }
+
+    /// What is wrong with it, beside what its octets tell.
+    pub fn problem(&self, problem: Problem) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Problem(Box::new(problem)));
         }
     }
 

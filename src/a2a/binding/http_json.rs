@@ -24,6 +24,8 @@ use crate::a2a::edit::{self, Insertion};
 use crate::a2a::frame::{self, Frame};
 use crate::a2a::model::{A2aError, ErrorKind, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::splice::text::Node;
+use crate::a2a::webhook;
 
 /// The binding.
 pub(super) struct HttpJson;
@@ -263,6 +265,22 @@ impl Carrier for HttpJson {
         let text = std::str::from_utf8(data).map_err(|_| "the event is no UTF-8")?;
         let changed = edit::insert_into_json(text, &[], dialect(call), insertion)?;
         Ok(body::with_data(frame, &changed))
+    }
+
+    fn register_webhooks(
+        &self,
+        _: Head<'_>,
+        recognized: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(body).ok()?;
+        let request = ("$".to_owned(), Node::root(text)?, recognized.operation?);
+        webhook::register_in_json(text, &[request], decide)
+    }
+
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>> {
+        webhook::restore_in_text(wire.body, webhook::text_in_json, find)
     }
 }
 

@@ -25,6 +25,8 @@ use crate::a2a::edit::{self, Insertion};
 use crate::a2a::frame::{self, Frame};
 use crate::a2a::model::{A2aError, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::splice::text::Node;
+use crate::a2a::webhook;
 
 /// The binding.
 pub(super) struct JsonRpc;
@@ -230,6 +232,33 @@ impl Carrier for JsonRpc {
         let text = std::str::from_utf8(data).map_err(|_| "the event is no UTF-8")?;
         let changed = edit::insert_into_json(text, &["result"], dialect(call), insertion)?;
         Ok(body::with_data(frame, &changed))
+    }
+
+    fn register_webhooks(
+        &self,
+        _: Head<'_>,
+        _: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(body).ok()?;
+        let root = Node::root(text)?;
+        // A2A has no batches, but a server that takes them would register their webhooks too.
+        let items = root.items().into_iter().enumerate();
+        let items = items.map(|(index, item)| (format!("$[{index}]"), item));
+        let requests: Vec<_> = std::iter::once(("$".to_owned(), root))
+            .chain(items)
+            .filter_map(|(at, envelope)| {
+                let method = envelope.get("method")?.as_string()?;
+                let params = envelope.get("params")?;
+                Some((format!("{at}.params"), params, operation_of(&method).0))
+            })
+            .collect();
+        webhook::register_in_json(text, &requests, decide)
+    }
+
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>> {
+        webhook::restore_in_text(wire.body, webhook::text_in_json, find)
     }
 }
 

@@ -25,6 +25,7 @@ use crate::a2a::edit::Insertion;
 use crate::a2a::frame::Frame;
 use crate::a2a::model::{A2aError, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::webhook;
 
 /// How calls are carried in one binding.
 ///
@@ -87,6 +88,18 @@ pub(crate) trait Carrier: Sync {
         frame: &Frame,
         insertion: &Insertion,
     ) -> Result<Bytes, String>;
+
+    /// Replaces the webhooks that a request registers. `None` when nothing changes.
+    fn register_webhooks(
+        &self,
+        head: Head<'_>,
+        recognized: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>>;
+
+    /// Puts the orchestrator's own webhooks back into an answer. `None` when nothing changes.
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>>;
 }
 
 /// The bindings, in the order in which they are asked whether a request is theirs: gRPC says so by its

@@ -11,7 +11,7 @@ use super::later;
 use super::tree::{Key, Node, Scalar, Value};
 use super::typed;
 use crate::admin::AgentInfo;
-use crate::net::tls::ListenTlsConfig;
+use crate::net::tls::{ClientTlsConfig, ListenTlsConfig};
 use crate::peer::scripted::script::Script;
 use crate::proxy::config::{AgentConfig, CardKeys};
 
@@ -159,9 +159,7 @@ fn read(key: &Key, node: &Node, base: &Path, faults: &mut Vec<Fault>) -> Option<
 /// Takes the paths of certificates from the file's directory.
 fn rebase(proxy: &mut AgentConfig, base: &Path) {
     let rebase = |path: &mut PathBuf| *path = below(base, path);
-    for path in [&mut proxy.tls.ca, &mut proxy.tls.cert, &mut proxy.tls.key] {
-        path.iter_mut().for_each(rebase);
-    }
+    rebase_client(&mut proxy.tls, base);
     match &mut proxy.card_keys {
         Some(CardKeys::File { path, .. }) => rebase(path),
         Some(CardKeys::Url(_)) | None => {}
@@ -173,5 +171,12 @@ fn rebase(proxy: &mut AgentConfig, base: &Path) {
             files.client_ca.iter_mut().for_each(rebase);
         }
         Some(ListenTlsConfig::Auto(_)) | None => {}
+    }
+}
+
+/// The same for TLS towards others.
+pub(super) fn rebase_client(tls: &mut ClientTlsConfig, base: &Path) {
+    for path in [&mut tls.ca, &mut tls.cert, &mut tls.key].into_iter().flatten() {
+        *path = below(base, path);
     }
 }

@@ -115,6 +115,7 @@ impl Started {
                 .signing_key
                 .clone()
                 .unwrap_or_else(|| config.store.path.join("keys/card.pem")),
+            webhooks: proxies::webhooks(config, recorded.as_ref(), &limits, clock)?,
         };
         let proxies = match proxies::start(config, shared) {
             Ok(proxies) => proxies,

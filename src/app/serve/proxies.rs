@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use super::admin_port::{TAKEN, is_taken};
 use super::played::Played;
+use super::recording::Recorded;
 use crate::app::config::{Agent, Config, PLAYED, rule_options};
-use crate::app::failure::Failure;
+use crate::app::failure::{Explain, Failure};
+use crate::base::clock::WallClock;
 use crate::base::id::InstanceId;
+use crate::base::limits::Limits;
 use crate::fault::rule::{RuleSet, RuleSetOptions};
 use crate::net::dial::Connect;
 use crate::peer::scripted::agent::ScriptedAgent;
 use crate::proxy::config::AgentConfig;
+use crate::proxy::push::webhooks::Webhooks;
 use crate::proxy::{AgentSetup, Proxy, Running, Shared, StartError};
 
 /// The rules of a configuration, ready to be asked.
@@ -36,6 +40,21 @@ fn canary_base(config: &Config) -> Option<String> {
         None => format!("http://{}", first.proxy.listen.0),
     };
     Some(format!("{}/.meddler/canary/", base.trim_end_matches('/')))
+}
+
+/// The webhooks that are registered: kept in the store, where there is one.
+pub(super) fn webhooks(
+    config: &Config,
+    recorded: Option<&Recorded>,
+    limits: &Limits,
+    clock: &WallClock,
+) -> Result<Webhooks, Failure> {
+    let (push, clock) = (config.push.clone(), clock.clone());
+    let Some(Recorded { store, recorder: events, .. }) = recorded else {
+        return Ok(Webhooks::in_memory(push, limits, clock));
+    };
+    let kept = Webhooks::kept_in(Arc::clone(store), events.clone(), push, limits, clock);
+    kept.doing(|| "cannot read the registered webhooks".to_owned())
 }
 
 /// Serves every agent, or none.

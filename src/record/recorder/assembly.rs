@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri, Version};
 use jiff::Timestamp;
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::body::{Arrival, Body, Budget};
@@ -16,8 +15,8 @@ use crate::base::id::InstanceId;
 use crate::base::limits::Limits;
 use crate::record::decode::Ends;
 use crate::record::exchange::{
-    EditRecord, Exchange, FaultRecord, FaultVerdict, Outcome, Payload, RecordedRequest,
-    RecordedResponse, Timings, UpstreamTrouble,
+    EditRecord, Exchange, FaultRecord, FaultVerdict, Outcome, RecordedRequest, RecordedResponse,
+    Timings, UpstreamTrouble,
 };
 use crate::record::tap::{End, Lane, Open, Seen, Taken};
 
@@ -39,6 +38,7 @@ pub(super) struct Assembly {
     /// Where it went, when that was not where it was said to go.
     upstream: Option<Arc<str>>,
     own_answer: OwnAnswer,
+    beside: Beside,
     ends: Ends,
     end_us: Option<u64>,
     head_us: Option<u64>,
@@ -53,6 +53,14 @@ pub(super) struct Assembly {
     pub(super) is_learned: bool,
     /// Whether its ids were read while it was open.
     pub(super) is_peeked: bool,
+}
+
+/// What is known of an exchange beside its octets.
+#[derive(Clone, Default)]
+struct Beside {
+    /// The task it belongs to.
+    task: Option<String>,
+    problems: Vec<Problem>,
 }
 
 /// An exchange put together, and what is needed to decode it.
@@ -80,6 +88,7 @@ impl Assembly {
             faults: Vec::new(),
             edits: Vec::new(),
             own_answer: OwnAnswer::Unlikely,
+            beside: Beside::default(),
             ends: Ends::default(),
             end_us: None,
             head_us: None,
@@ -116,6 +125,8 @@ impl Assembly {
                 Seen::MayChange => self.own_answer = OwnAnswer::Expected,
                 Seen::Stays => self.own_answer = OwnAnswer::Unlikely,
                 Seen::Upstream(url) => self.upstream = Some(url),
+                Seen::Task(task) => self.beside.task = Some(task.into()),
+                Seen::Problem(problem) => self.beside.problems.push(*problem),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
                 Seen::Dropped { at_us } => {
                     self.is_dropped = true;
@@ -190,6 +201,7 @@ impl Assembly {
             response: self.response.as_ref().map(Answer::copy),
             delivered: self.delivered.as_ref().map(Answer::copy),
             ends: self.ends.clone(),
+            beside: self.beside.clone(),
             ..Self::new(Arc::clone(&self.open))
         };
         copy.finish(instance, limits)
@@ -198,7 +210,7 @@ impl Assembly {
     /// Puts the exchange together. Session, operation and outcome are still to be found.
     pub(super) fn finish(self, instance: InstanceId, limits: &Limits) -> Assembled {
         let start = &self.open.start;
-        let mut problems = Vec::new();
+        let Beside { task, mut problems, .. } = self.beside;
         let headers = request_fields(start.version, &start.target, &start.headers);
         let trailers = self.request.trailers.clone();
         let (body, _) = self.request.finish(&headers, "request", limits, &mut problems);
@@ -231,7 +243,7 @@ impl Assembly {
             declared_version: None,
             operation: crate::a2a::model::Operation::Unknown,
             wire_name: String::new(),
-            ids: crate::a2a::call::Ids::default(),
+            ids: crate::a2a::call::Ids { task_id: task, ..Default::default() },
             started: to_the_microsecond(start.started),
             timings: Timings {
                 request_us: self.request_us,

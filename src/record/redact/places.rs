@@ -7,6 +7,8 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::{percent_decode, percent_decode_str};
 
+use crate::a2a::webhook;
+
 /// Senders forget the padding.
 const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -286,7 +288,8 @@ fn basic_credentials(value: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((pair, password))
 }
 
-/// The secrets of URLs in a text: passwords before the host, and parameters with a secret's name in
+/// The secrets of URLs in a text: passwords before the host, the token in an address that stands for a
+/// webhook, and parameters with a secret's name in
 /// query or fragment. URLs need not be whole: `/path?key=x` and `?key=x` are some as well.
 pub(super) fn in_urls(text: &str, is_secret: &dyn Fn(&str) -> bool) -> Vec<Secret> {
     let mut secrets = Vec::new();
@@ -298,6 +301,12 @@ pub(super) fn in_urls(text: &str, is_secret: &dyn Fn(&str) -> bool) -> Vec<Secre
         if let Some(user_len) = authority.rfind('@') {
             secrets.extend(some_secret(start..start + user_len, "userinfo"));
         }
+    }
+    for (at, path) in text.match_indices(webhook::PATH) {
+        let start = at + path.len();
+        let rest = text.get(start..).unwrap_or_default();
+        let len = rest.find(|letter| ends_url(letter) || "/?#".contains(letter));
+        secrets.extend(some_secret(start..start + len.unwrap_or(rest.len()), "push_address"));
     }
     // What is within a value already is not searched again, so a text is read once, whatever it is.
     let mut read_to = 0;

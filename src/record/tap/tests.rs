@@ -53,7 +53,9 @@ fn found(intake: &Intake) -> String {
                 | Seen::MayChange
                 | Seen::Stays
                 | Seen::Upstream(_)
-                | Seen::Edit(_)) => format!("{other:?}"),
+                | Seen::Edit(_)
+                | Seen::Task(_)
+                | Seen::Problem(_)) => format!("{other:?}"),
             });
         }
         intake.release(taken.held);

@@ -374,7 +374,8 @@ async fn length_coding_and_validators_are_those_of_what_is_delivered() {
 #[tokio::test]
 async fn an_extended_card_is_rewritten_on_json_rpc() {
     for method in ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"] {
-        let (agent, _proxy, mut client) = begin("", "").await;
+        // Nothing is held until the method is known: that is for webhooks.
+        let (agent, _proxy, mut client) = begin("", ", push: pass").await;
         let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{method}\"}}");
         let head = format!(
             "POST / HTTP/1.1\r\nHost: proxy.test:8100\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",

@@ -162,7 +162,7 @@ async fn what_is_no_batch_after_all_passes_for_the_agent_to_refuse() {
 #[tokio::test]
 async fn rules_do_not_apply_to_a_batch_and_its_secrets_are_masked() {
     let rules = "[{ name: no, when: { operation: [CancelTask, SendMessage] }, inject: { error: TaskNotFound } }]";
-    let at = Recorded::start("", rules).await;
+    let at = Recorded::start(", push: pass", rules).await;
     let body = r#"[{"jsonrpc":"2.0","id":1,"method":"tasks/cancel","params":{"id":"t2"}},{"jsonrpc":"2.0","id":2,"method":"tasks/pushNotificationConfig/set","params":{"taskId":"t","pushNotificationConfig":{"url":"http://w/","token":"s3cr3t-token"}}}]"#;
     pass(&at, &json_post(body), &response("[]")).await;
     let exchange = at.exchange().await;
