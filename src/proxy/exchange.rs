@@ -196,7 +196,7 @@ impl Exchange<'_> {
             cards::drop_conditions(&mut parts.headers, self.tap.as_ref(), &mut ask);
         }
         let called = Called::by(&parts);
-        let pushed = Box::pin(push::register(&self, &called, &mut parts)).await;
+        let pushed = push::register(&self, &called, &mut parts).await;
         let method = parts.method.clone();
         self.address(&mut parts);
         let again = ask.as_ref().map(|_| parts.clone());

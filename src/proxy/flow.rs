@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::a2a::call;
 use crate::a2a::model::Operation;
@@ -267,7 +267,8 @@ impl Seen {
 /// A cheap search first: it costs a tenth of a microsecond, and only a hit is parsed.
 fn names_extended_card(octets: &[u8]) -> bool {
     let octets = octets.get(..METHOD_BYTES_MAX).unwrap_or(octets);
-    memmem::find(octets, b"Extended").is_some()
+    static EXTENDED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"Extended"));
+    EXTENDED.find(octets).is_some()
         && call::peek_method(octets)
             .is_some_and(|(operation, _)| operation == Operation::GetExtendedAgentCard)
 }

@@ -147,7 +147,7 @@ impl Carrier for HttpJson {
     }
 
     fn read_answer(&self, call: &Call, wire: WireView<'_>) -> Answer {
-        match frame::media_type(wire.headers).as_str() {
+        match &*frame::media_type(wire.headers) {
             "text/event-stream" => body::read_stream(call, wire, &|frame, problems| {
                 self.read_event(call, frame, problems)
             }),

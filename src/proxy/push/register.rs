@@ -1,10 +1,12 @@
 //! A request that registers a webhook: read ahead, and sent on with an address of ours in it.
 
+use std::sync::LazyLock;
+
 use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
 };
 use http::request::Parts;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use tracing::{debug, warn};
 
 use crate::a2a::call::{self, Call, Head, Recognized};
@@ -22,8 +24,10 @@ use crate::proxy::push::webhooks::Registering;
 use crate::proxy::rewrite::card::edit;
 use crate::proxy::rewrite::coding;
 
-/// What every registration in JSON has, and the sign of letters that are written as numbers.
-const SIGNS: &[&[u8]] = &[b"ushNotification", b"ush_notification", b"\\u00"];
+/// What every registration in JSON has, in either spelling.
+static SIGN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"otification"));
+/// The sign of letters that are written as numbers.
+static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u00"));
 
 /// Fields that are true of the octets that came, and of no others.
 static OF_THE_OLD_BODY: [HeaderName; 5] = [
@@ -72,6 +76,19 @@ pub(in crate::proxy) async fn register(
     let Some(read) = read_ahead(exchange, &mut recognized, head.headers).await else {
         return Pushed { recognized, ..Pushed::default() };
     };
+    // Apart, because few requests come this far, and all of them carry the state of what may come.
+    Box::pin(rewrite(exchange, called, parts, recognized, read)).await
+}
+
+/// Gives addresses of ours to the webhooks in a request that was read ahead.
+async fn rewrite(
+    exchange: &Exchange<'_>,
+    called: &Called,
+    parts: &mut Parts,
+    recognized: Recognized,
+    read: ReadAhead,
+) -> Pushed {
+    let head = Head { method: &parts.method, uri: &parts.uri, headers: &parts.headers };
     let max = exchange.conn.core.limits.inflated_bytes;
     let plain = coding::undo(head.headers, &read.octets, max);
     let found = match (&plain, read.is_whole) {
@@ -123,9 +140,9 @@ async fn read_ahead(
     // A request that breaks off does so again when it is sent on.
     let read = exchange.flow.read_ahead(max, is_another).await.ok()?;
     if !is_known {
-        let inflated =
-            coding::undo(headers, &read.octets, exchange.conn.core.limits.inflated_bytes);
-        let method = call::peek_method(inflated.as_deref().unwrap_or(&read.octets));
+        let inflated = (!is_plain)
+            .then(|| coding::undo(headers, &read.octets, exchange.conn.core.limits.inflated_bytes));
+        let method = call::peek_method(inflated.flatten().as_deref().unwrap_or(&read.octets));
         recognized.operation = method.map(|(operation, _)| operation);
     }
     let is_batch = || read.octets.trim_ascii_start().starts_with(b"[");
@@ -140,8 +157,10 @@ async fn read_ahead(
 /// A cheap search: most sends register nothing.
 fn may_register(octets: &[u8], headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let is_text = memmem::find(kind, b"json").is_some() && !headers.contains_key(CONTENT_ENCODING);
-    !is_text || SIGNS.iter().any(|sign| memmem::find(octets, sign).is_some())
+    let is_json = kind.windows(4).any(|word| word == b"json");
+    let is_text = is_json && !headers.contains_key(CONTENT_ENCODING);
+    let has_escape = || memchr::memchr(b'\\', octets).is_some() && ESCAPE.find(octets).is_some();
+    !is_text || SIGN.find(octets).is_some() || has_escape()
 }
 
 /// Registers what can be, and records it.
