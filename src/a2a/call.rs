@@ -85,6 +85,8 @@ pub struct Call {
     pub ids: Ids,
     /// The request itself, as far as it could be read.
     pub request: Option<Request>,
+    /// The calls of a JSON-RPC batch, in order. The batch itself has no operation: its members have.
+    pub batch: Vec<Self>,
     /// What is wrong with it.
     pub problems: Vec<Problem>,
 }
@@ -118,6 +120,9 @@ pub struct Answer {
     pub grpc_status: Option<GrpcCode>,
     /// Ids that the answer names (task and context of a new task).
     pub ids: Ids,
+    /// The answers to the calls of a batch, each with the place of its call in [`Call::batch`]: they may
+    /// come in any order.
+    pub batch: Vec<(usize, Self)>,
     /// What is wrong with it.
     pub problems: Vec<Problem>,
 }
@@ -185,6 +190,36 @@ pub fn peek_rpc_id(body: &[u8]) -> Option<Box<RawValue>> {
     binding::peek_rpc_id(body)
 }
 
+/// The URIs of the extensions that these fields name, under the name of either version. A comma separates
+/// them, but may also stand in one: what follows it and has no scheme is more of the same.
+pub fn extensions<'h>(fields: impl IntoIterator<Item = (&'h str, &'h str)>) -> Vec<String> {
+    let mut uris: Vec<String> = Vec::new();
+    for (name, value) in fields {
+        if !binding::EXTENSIONS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            continue;
+        }
+        let mut is_first = true;
+        for part in value.split(',').filter(|part| !part.trim().is_empty()) {
+            match uris.last_mut() {
+                Some(uri) if !is_first && !has_scheme(part.trim()) => {
+                    uri.push(',');
+                    uri.push_str(part);
+                }
+                _ => uris.push(part.trim().to_owned()),
+            }
+            is_first = false;
+        }
+    }
+    uris.into_iter().map(|uri| uri.trim().to_owned()).collect()
+}
+
+fn has_scheme(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
+}
+
 /// Reads a whole request. The body has its content coding undone.
 pub fn read_call(head: Head<'_>, recognized: &Recognized, body: &[u8]) -> Call {
     let mut call = call_of_head(recognized);
@@ -241,6 +276,12 @@ pub fn read_event(call: &Call, frame: &Frame, problems: &mut Vec<Problem>) -> Op
 /// Writes a plain answer (an error included) in the binding and version of the call.
 pub fn write_reply(call: &Call, reply: &Reply) -> WireAnswer {
     binding::carrier_or_plain(call.binding).write_reply(call, reply)
+}
+
+/// Writes an answer that is well formed and says nothing: a `result` of null, an empty object, a message of
+/// no octets.
+pub fn write_nothing(call: &Call) -> WireAnswer {
+    binding::carrier_or_plain(call.binding).write_nothing(call)
 }
 
 /// The head of a stream in the binding of the call: status, content type.

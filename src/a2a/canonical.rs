@@ -128,6 +128,7 @@ pub fn card(card: &AgentCard) -> Value {
 pub fn error(error: &A2aError) -> Value {
     kind("error")
         .set_some("name", error.kind.map(ErrorKind::name))
+        .set_if("inferred", error.is_inferred)
         .set_some("code", error.code)
         .set_some("http_status", error.http_status)
         .set_some("grpc_status", error.grpc_status.map(GrpcCode::name))

@@ -36,6 +36,11 @@ pub fn push_delivery(head: Head<'_>) -> Recognized {
 /// The version that is declared, as written: by header, else by query parameter. Header lines that
 /// differ are all of it.
 pub(crate) fn declared(head: Head<'_>) -> Option<String> {
+    // One line, nearly always.
+    let mut values = head.headers.get_all(VERSION).iter();
+    if let (Some(value), None) = (values.next(), values.next()) {
+        return Some(String::from_utf8_lossy(value.as_bytes()).into_owned());
+    }
     let mut lines: Vec<String> = head
         .headers
         .get_all(VERSION)

@@ -21,4 +21,6 @@ pub mod fold;
 pub mod frame;
 pub mod model;
 pub mod problem;
+pub mod signature;
 pub(crate) mod splice;
+pub mod webhook;

@@ -19,7 +19,7 @@ pub struct Problem {
 /// Every problem's name and what it means, by name.
 #[rustfmt::skip]
 pub const NAMES: &[(&str, &str)] = &[
-    ("batch", "A JSON-RPC batch, which A2A does not have: its members are not read"),
+    ("batch", "A JSON-RPC batch, which A2A does not have: no rule that names an operation applies to it"),
     ("byte_order_mark", "JSON begins with a byte order mark"),
     ("duplicate_key", "A JSON object has two members of one name"),
     ("empty_body", "An answer that must say something has no body"),
@@ -41,6 +41,8 @@ pub const NAMES: &[(&str, &str)] = &[
     ("not_a_stream", "A streaming operation is answered by a single answer that is no error"),
     ("notification", "A JSON-RPC request has no id, so that nothing may answer it"),
     ("oversized", "A frame or message is larger than is read"),
+    ("push_token_missing", "A delivery does not carry the token that its config has"),
+    ("push_token_wrong", "A delivery carries another token than its config has"),
     ("result_and_error", "A JSON-RPC answer has both a result and an error"),
     ("several_members", "More than one member of a union is there"),
     ("too_deep", "JSON is nested deeper than is read"),

@@ -13,6 +13,10 @@ pub trait Daemon: Send + Sync + 'static {
     /// Who it is and what it serves.
     fn info(&self) -> DaemonInfo;
 
+    /// What it serves, with the addresses that the agents' cards name. A card that has not passed yet is
+    /// asked for.
+    fn agents(&self) -> Vec<AgentInfo>;
+
     /// Returns when all that ended before is durable and visible to readers.
     fn flush(&self) -> Result<(), String>;
 
@@ -61,4 +65,29 @@ pub struct AgentInfo {
     /// What Meddler calls; absent for an agent that Meddler plays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forward: Option<String>,
+    /// The addresses of its card, in the card's order; empty as long as none was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceInfo>,
+}
+
+/// One address of an agent's card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceInfo {
+    /// Where it stands: `$.supportedInterfaces[0].url`.
+    pub at: String,
+    /// The binding named beside it, as written.
+    pub binding: String,
+    /// The version named beside it, as written.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// The tenant named beside it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tenant: String,
+    /// As orchestrators get it.
+    pub delivered: String,
+    /// As the agent wrote it: where calls to `delivered` end.
+    pub written: String,
+    /// Why calls to it do not come through Meddler; absent when they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypass: Option<String>,
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::net::addr::{Authority, Scheme};
-use crate::net::dial::{Connect, Destination, Dialer, OwnAddresses};
+use crate::net::dial::{Connect, Destination, Dialer, OwnAddresses, Port};
 use crate::net::tls::{Alpn, ClientTlsConfig};
 use crate::net::trouble::Word;
 use crate::record::store::SessionRecord;
@@ -162,6 +162,7 @@ impl Client {
             ClientTlsConfig::default(),
             CONNECT_TIMEOUT,
             Arc::new(OwnAddresses::default()),
+            Port(0),
         );
         let connected = dialer.connect(&self.destination()?, Alpn::Http1).await.map_err(
             |trouble| match trouble.word {

@@ -13,7 +13,7 @@ mod routes;
 mod serve;
 pub mod whole;
 
-pub use backend::{AgentInfo, Daemon, DaemonInfo};
+pub use backend::{AgentInfo, Daemon, DaemonInfo, InterfaceInfo};
 pub use config::{AdminConfig, Token};
 pub use filter::{FilterError, PARAMETERS, from_query, moment, outcome, to_query, word};
 pub use routes::{ROUTES, Route, router};

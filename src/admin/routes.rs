@@ -54,7 +54,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         method: "GET",
         path: "/agents",
-        summary: "The remote agents and where each is served",
+        summary: "The remote agents, where each is served, and where the addresses of its card lead",
         cost: Cost::Little,
         serve: || get(agents),
     },
@@ -182,8 +182,9 @@ async fn version(State(desk): State<Desk>) -> impl IntoResponse {
     Json(desk.daemon.info())
 }
 
-async fn agents(State(desk): State<Desk>) -> impl IntoResponse {
-    Json(desk.daemon.info().agents)
+async fn agents(State(desk): State<Desk>) -> Result<Response, Problem> {
+    let agents = desk.wait(|daemon| Ok(daemon.agents())).await?;
+    Ok(Json(agents).into_response())
 }
 
 async fn flush(State(desk): State<Desk>) -> Result<StatusCode, Problem> {

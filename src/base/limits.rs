@@ -10,7 +10,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Connections open at once on all listeners; further ones wait in the kernel's backlog.
     pub connections: usize,
-    /// Header section of a request or response; hyper's own default is 400 KiB for HTTP/1.
+    /// Header section of a request; a larger one is answered with 431. Twice as much is read, so that
+    /// the refusal can be recorded, and is taken from agents.
     pub header_bytes: usize,
     /// How long a new connection may take to show what protocol it speaks.
     pub sniff_timeout: Duration,
@@ -42,17 +43,26 @@ pub struct Limits {
     pub idle_connections: usize,
     /// How long an idle upstream connection is kept.
     pub idle_timeout: Duration,
+    /// Age past which an upstream connection takes no further request, so that an agent that has moved
+    /// to another address is followed. What is under way on it may end.
+    pub connection_age: Duration,
     /// How long a stop waits for open exchanges.
     pub stop_grace: Duration,
     /// Values learned as secrets, the last ones seen.
     pub learned_secrets: usize,
+    /// Webhooks that are known at once, some hundred octets each; beyond it the longest unused goes.
+    pub webhooks: usize,
+    /// How long one is known that is not used: tasks rarely take a month.
+    pub webhook_age: Duration,
+    /// How long a registration waits until its webhook is on the disk, before it passes unrewritten.
+    pub webhook_wait: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 20_000,
-            header_bytes: 256 * 1024,
+            header_bytes: 128 * 1024,
             sniff_timeout: Duration::from_secs(30),
             peek_bytes: 1024 * 1024,
             card_bytes: 4 * 1024 * 1024,
@@ -68,8 +78,12 @@ impl Default for Limits {
             connect_timeout: Duration::from_secs(10),
             idle_connections: 256,
             idle_timeout: Duration::from_mins(1),
+            connection_age: Duration::from_mins(5),
             stop_grace: Duration::from_secs(10),
             learned_secrets: 10_000,
+            webhooks: 50_000,
+            webhook_age: Duration::from_hours(30 * 24),
+            webhook_wait: Duration::from_secs(1),
         }
     }
 }

@@ -157,6 +157,7 @@ fn made(made: &Made) -> String {
             format!("{}{}", fails(error), headers.join(""))
         }
         Made::EmptyBody => "empty body".to_owned(),
+        Made::Nothing => "nothing".to_owned(),
         Made::Raw { status, headers, body } => format!("raw {status} {headers:?} {body:?}"),
     }
 }

@@ -107,6 +107,8 @@ pub enum Made {
     },
     /// A well-formed HTTP answer with an empty body (on gRPC: status OK and no message).
     EmptyBody,
+    /// What the binding has for nothing: null, an empty object, a message of no octets.
+    Nothing,
     /// Exactly this.
     Raw {
         /// The HTTP status.

@@ -1,16 +1,17 @@
 //! Connections to agents: DNS, TCP and TLS together within one bound, and a word for each failure.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
 
 use tokio::net::TcpStream;
 
 use crate::net::addr::{Authority, Scheme};
+use crate::net::race;
 use crate::net::stream::{Socket, Stream};
 use crate::net::tls::{Alpn, ClientTls, ClientTlsConfig, H2, TlsError};
 use crate::net::trouble::{Trouble, Word};
@@ -61,17 +62,40 @@ pub struct Dialer {
     tls: OnceLock<ClientTls>,
     timeout: Duration,
     own: Arc<OwnAddresses>,
+    port: Port,
+    guard: Option<Guard>,
 }
+
+/// Says whether a host may be dialled at an address that it resolves to.
+struct Guard(Box<MayDial>);
+
+type MayDial = dyn Fn(&str, IpAddr) -> bool + Send + Sync;
 
 /// The addresses this process listens on, and its connections to itself.
 ///
 /// A request that leaves Meddler for one of its own ports may come round for ever. No header tells
-/// (none is added), so the connections themselves are remembered: what arrives from one of them has
-/// already passed.
+/// (none is added), so the connections themselves are remembered, each as a hop from the port that made
+/// it to the port it leads to. One agent may stand behind another; what arrives over a hop whose end
+/// leads back to its beginning goes round.
 #[derive(Debug, Default)]
 pub struct OwnAddresses {
-    listening: Mutex<Vec<SocketAddr>>,
-    to_self: Mutex<HashSet<SocketAddr>>,
+    listening: Mutex<Vec<(Port, SocketAddr)>>,
+    hops: Mutex<HashMap<SocketAddr, Hop>>,
+}
+
+/// One of our ports, by its number in the order of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port(pub usize);
+
+impl Port {
+    /// Stands for all ports that deliveries to webhooks come from: they share their connections.
+    pub const OF_WEBHOOKS: Self = Self(usize::MAX);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hop {
+    from: Port,
+    to: Port,
 }
 
 /// Forgets a connection to ourselves when it ends.
@@ -81,6 +105,12 @@ pub struct SelfGuard {
     from: SocketAddr,
 }
 
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
+}
+
 impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.scheme.as_str(), self.authority.in_url(self.scheme))
@@ -88,9 +118,20 @@ impl fmt::Display for Destination {
 }
 
 impl Dialer {
-    /// A dialer with a bound on DNS, TCP and TLS together.
-    pub const fn new(tls: ClientTlsConfig, timeout: Duration, own: Arc<OwnAddresses>) -> Self {
-        Self { tls_config: tls, tls: OnceLock::new(), timeout, own }
+    /// A dialer for what arrives at a port of ours, with a bound on DNS, TCP and TLS together.
+    pub const fn new(
+        tls: ClientTlsConfig,
+        timeout: Duration,
+        own: Arc<OwnAddresses>,
+        port: Port,
+    ) -> Self {
+        Self { tls_config: tls, tls: OnceLock::new(), timeout, own, port, guard: None }
+    }
+
+    /// The same, but for addresses that `may_dial` says no to.
+    #[must_use]
+    pub fn guarded(self, may_dial: impl Fn(&str, IpAddr) -> bool + Send + Sync + 'static) -> Self {
+        Self { guard: Some(Guard(Box::new(may_dial))), ..self }
     }
 
     /// Sets TLS up now, so that a bad file is an error at start.
@@ -133,29 +174,32 @@ impl Dialer {
     async fn tcp(&self, to: &Destination) -> Result<(Socket, Option<SelfGuard>), Trouble> {
         let (host, port) = (to.authority.host(), to.authority.port());
         let found = tokio::net::lookup_host((host.as_str(), port)).await;
-        let addresses: Vec<SocketAddr> = match found {
+        let mut addresses: Vec<SocketAddr> = match found {
             Ok(addresses) => addresses.collect(),
             Err(error) => {
                 let text = format!("the name {host} does not resolve: {}", plain(&error));
                 return Err(Trouble::new(Word::Dns, text));
             }
         };
-        let mut last = Trouble::new(Word::Dns, format!("the name {host} has no address"));
-        // An address that swallows packets must leave time for the next one.
-        let share =
-            u32::try_from(addresses.len()).map_or(self.timeout, |n| self.timeout / n.max(1));
-        for address in addresses {
-            match tokio::time::timeout(share, TcpStream::connect(address)).await {
-                Ok(Ok(tcp)) => {
-                    let guard = self.own.note(&tcp);
-                    let socket = Socket::new(tcp).map_err(|error| Trouble::of_io(&error, to))?;
-                    return Ok((socket, guard));
-                }
-                Ok(Err(error)) => last = refused(&error, to, address),
-                Err(_) => last = too_late(to, self.timeout),
-            }
+        let mut none = Trouble::new(Word::Dns, format!("the name {host} has no address"));
+        if let Some(Guard(may_dial)) = &self.guard {
+            addresses.retain(|address| may_dial(&host, address.ip()));
+            let text = format!("{host} is at no address that may be called");
+            none = Trouble::new(Word::ConnectRefused, text);
         }
-        Err(last)
+        let connect = async |address| {
+            TcpStream::connect(address).await.map_err(|error| refused(&error, to, address))
+        };
+        let tcp = match race::first(addresses, connect).await {
+            Some(connected) => connected?,
+            None => {
+                return Err(none);
+            }
+        };
+        let guard = self.own.note(&tcp, self.port);
+        let mut socket = Socket::new(tcp).map_err(|error| Trouble::of_io(&error, to))?;
+        socket.read_on();
+        Ok((socket, guard))
     }
 
     async fn shake_hands(
@@ -191,34 +235,54 @@ impl Connect for Dialer {
 
 impl OwnAddresses {
     /// Adds an address that this process listens on.
-    pub fn listen(&self, address: SocketAddr) {
-        self.listening.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+    pub fn listen(&self, port: Port, address: SocketAddr) {
+        lock(&self.listening).push((port, address));
     }
 
-    /// Whether a connection that arrived from `peer` is one of our own.
-    pub fn is_from_self(&self, peer: SocketAddr) -> bool {
-        self.to_self.lock().unwrap_or_else(PoisonError::into_inner).contains(&peer)
+    /// Whether what arrives from `peer` has been where it arrives already, or would be again.
+    pub fn comes_round(&self, peer: SocketAddr) -> bool {
+        let hops = lock(&self.hops);
+        hops.get(&peer).is_some_and(|hop| leads_to(hop.to, hop.from, &hops.values()))
     }
 
-    fn note(self: &Arc<Self>, tcp: &TcpStream) -> Option<SelfGuard> {
+    fn note(self: &Arc<Self>, tcp: &TcpStream, port: Port) -> Option<SelfGuard> {
         let (peer, from) = (tcp.peer_addr().ok()?, tcp.local_addr().ok()?);
-        let listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
-        let leads_here = listening.iter().any(|address| {
-            address.port() == peer.port()
+        let to = lock(&self.listening).iter().find_map(|(to, address)| {
+            let is_it = address.port() == peer.port()
                 && (address.ip() == peer.ip()
-                    || (address.ip().is_unspecified() && peer.ip() == from.ip()))
-        });
-        drop(listening);
-        leads_here.then(|| {
-            self.to_self.lock().unwrap_or_else(PoisonError::into_inner).insert(from);
-            SelfGuard { own: Arc::clone(self), from }
-        })
+                    || (address.ip().is_unspecified() && peer.ip() == from.ip()));
+            is_it.then_some(*to)
+        })?;
+        lock(&self.hops).insert(from, Hop { from: port, to });
+        Some(SelfGuard { own: Arc::clone(self), from })
     }
+}
+
+/// Whether there is a way over these hops.
+fn leads_to<'a>(from: Port, to: Port, hops: &(impl Iterator<Item = &'a Hop> + Clone)) -> bool {
+    let mut reached = vec![from];
+    let mut looked_at = 0;
+    while let Some(at) = reached.get(looked_at).copied() {
+        if at == to {
+            return true;
+        }
+        for hop in hops.clone().filter(|hop| hop.from == at) {
+            if !reached.contains(&hop.to) {
+                reached.push(hop.to);
+            }
+        }
+        looked_at += 1;
+    }
+    false
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for SelfGuard {
     fn drop(&mut self) {
-        self.own.to_self.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.from);
+        lock(&self.own.hops).remove(&self.from);
     }
 }
 
@@ -270,4 +334,23 @@ fn wants_http2(error: &io::Error) -> bool {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let refusal = rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol);
     tls == Some(&refusal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_is_no_loop() {
+        let hop = |from, to| Hop { from: Port(from), to: Port(to) };
+        for (hops, from, to, expected) in [
+            (&[hop(0, 1)][..], 1, 0, false),
+            (&[hop(0, 0)], 0, 0, true),
+            (&[hop(0, 1), hop(1, 2)], 2, 1, false),
+            (&[hop(0, 1), hop(1, 2), hop(2, 0)], 1, 0, true),
+            (&[hop(0, 1), hop(0, 2), hop(1, 2)], 2, 0, false),
+        ] {
+            assert_eq!(leads_to(Port(from), Port(to), &hops.iter()), expected, "{hops:?}");
+        }
+    }
 }

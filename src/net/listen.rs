@@ -15,8 +15,9 @@ use crate::net::stream::Socket;
 /// Connections the kernel keeps for us while we are busy.
 const BACKLOG: i32 = 4096;
 
-/// Header fields in one message: hyper's own default of 100 is less than agents behind gateways send.
-pub const HEADER_FIELDS_MAX: usize = 256;
+/// Header fields in one message: hyper's own default of 100 is less than agents behind gateways send. Each
+/// message costs hyper 64 octets of memory per field that it might have.
+pub const HEADER_FIELDS_MAX: usize = 128;
 
 /// How long accepting pauses when the process has run out of descriptors.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);

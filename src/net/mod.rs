@@ -7,8 +7,10 @@
 pub mod addr;
 pub mod dial;
 pub mod executor;
+pub mod jws;
 pub mod listen;
 pub mod pool;
+mod race;
 pub mod sniff;
 pub mod stream;
 pub mod tls;

@@ -5,9 +5,12 @@
 //! a client's hang-up reaches the agent. Idle ones lie in a stack (the last used is the warmest). An
 //! HTTP/2 connection is shared and has a task.
 
+mod http2;
+mod patience;
+
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -16,11 +19,15 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
+use hyper::client::conn::{http1, http2 as hyper_http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::time::Instant;
 use tracing::debug;
 
+pub use http2::Http2;
+
+use self::http2::{Load, SETTINGS_LOOK_AFTER, SETTINGS_WAIT, STREAMS_UNTIL_TOLD};
+use self::patience::Patience;
 use crate::base::shutdown::Tasks;
 use crate::net::addr::Scheme;
 use crate::net::dial::{Connect, Connected, Destination, Protocol, SelfGuard};
@@ -48,6 +55,8 @@ pub struct PoolConfig {
     pub idle_max: usize,
     /// ... and how long.
     pub idle_timeout: Duration,
+    /// Age past which a connection takes no further request: the name may lead elsewhere by now.
+    pub age_max: Duration,
     /// Header section of an answer.
     pub header_bytes_max: usize,
 }
@@ -64,10 +73,12 @@ pub struct Origin<B: Body + 'static> {
         reason = "they go in and out at every exchange: a pointer is moved, not a struct"
     )]
     idle: Mutex<Vec<Box<Http1<B>>>>,
+    patience: Patience,
     shared: Mutex<Vec<Http2<B>>>,
     /// Asked for HTTP/1.1, the peer chose HTTP/2 all the same.
     insists_on_http2: AtomicBool,
-    dialing: tokio::sync::Mutex<()>,
+    /// Held while a connection is made that others may share, until it is known how many.
+    dialing: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A connection to use.
@@ -95,33 +106,15 @@ pub struct Http1<B: Body + 'static> {
     connection: Option<Box<Http1Connection<B>>>,
     watch: Option<SocketWatch>,
     idle_since: Option<Instant>,
+    opened: Instant,
+    /// Where a connection is left that has ended as HTTP, to go on as something else.
+    upgrading: Option<Upgrading<B>>,
     _guard: Option<SelfGuard>,
 }
 
+type Upgrading<B> = Option<Box<Http1Connection<B>>>;
+
 type Http1Connection<B> = http1::Connection<TokioIo<Stream>, B>;
-
-/// A share of an HTTP/2 connection.
-#[derive(Debug)]
-pub struct Http2<B> {
-    sender: http2::SendRequest<B>,
-    load: Arc<Load>,
-    is_counted: Counted,
-}
-
-/// Streams on an HTTP/2 connection.
-#[derive(Debug)]
-struct Load {
-    open: AtomicUsize,
-    max: AtomicUsize,
-    /// It turned a request away: the next ones go elsewhere, those it has may end on it.
-    is_retired: AtomicBool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counted {
-    Yes,
-    No,
-}
 
 /// Why a request got no answer.
 #[derive(Debug)]
@@ -159,9 +152,10 @@ where
             config,
             tasks,
             idle: Mutex::default(),
+            patience: Patience::default(),
             shared: Mutex::default(),
             insists_on_http2: AtomicBool::new(false),
-            dialing: tokio::sync::Mutex::default(),
+            dialing: Arc::default(),
         }
     }
 
@@ -178,20 +172,22 @@ where
             return Ok(lease);
         }
         if alpn == Alpn::Http1 {
-            return self.open(alpn).await;
+            return self.open(alpn, None).await;
         }
         // One at a time: ten calls that arrive at once should share one new connection.
-        let _dialing = self.dialing.lock().await;
+        let dialing = Arc::clone(&self.dialing).lock_owned().await;
         match self.kept(alpn) {
             Some(lease) if freshness == Freshness::Any => Ok(lease),
-            Some(_) | None => self.open(alpn).await,
+            Some(_) | None => self.open(alpn, Some(dialing)).await,
         }
     }
 
     /// Takes a connection back. One that cannot carry another request is closed instead.
     pub fn give_back(&self, mut http1: Box<Http1<B>>) {
         http1.drive(&mut Context::from_waker(Waker::noop()));
-        if !http1.is_reusable() || self.tasks.is_draining() {
+        http1.upgrading = None;
+        let is_old = http1.opened.elapsed() >= self.config.age_max;
+        if is_old || !http1.is_reusable() || self.tasks.is_draining() {
             return;
         }
         http1.idle_since = Some(Instant::now());
@@ -201,11 +197,35 @@ where
         }
     }
 
+    /// Takes a connection back whose answer came before the end of its request: the rest of the
+    /// request goes on to the agent, which may want it, and then the connection is as good as any.
+    pub fn finish(self: &Arc<Self>, mut http1: Box<Http1<B>>) {
+        http1.drive(&mut Context::from_waker(Waker::noop()));
+        if http1.is_reusable() || http1.connection.is_none() {
+            self.give_back(http1);
+            return;
+        }
+        let (origin, tasks) = (Arc::clone(self), self.tasks.clone());
+        drop(self.tasks.spawn(async move {
+            let sending = poll_fn(|cx| {
+                http1.drive(cx);
+                let is_over = http1.is_reusable() || http1.connection.is_none();
+                if is_over { Poll::Ready(()) } else { Poll::Pending }
+            });
+            // Both arms are cancel safe: dropping the connection closes it.
+            tokio::select! {
+                () = sending => origin.give_back(http1),
+                () = tasks.cut() => {}
+            }
+        }));
+    }
+
     /// Closes what has idled too long or was closed by the peer.
     pub fn sweep(&self) {
         let timeout = self.config.idle_timeout;
-        lock(&self.idle).retain_mut(|http1| http1.has_idled_less_than(timeout) && http1.is_alive());
-        lock(&self.shared).retain(Http2::is_open);
+        lock(&self.idle).retain_mut(|http1| http1.idle() < timeout && http1.is_alive());
+        let age_max = self.config.age_max;
+        lock(&self.shared).retain(|http2| http2.is_open(age_max));
     }
 
     /// Closes every idle connection, and shared ones as soon as their exchanges have ended.
@@ -230,19 +250,24 @@ where
     fn kept_http1(&self) -> Option<Lease<B>> {
         loop {
             let mut http1 = lock(&self.idle).pop()?;
-            if http1.has_idled_less_than(self.config.idle_timeout) && http1.is_alive() {
+            let idle = http1.idle();
+            if idle >= self.config.idle_timeout || !self.patience.allows(idle) {
+                continue;
+            }
+            if http1.is_alive() {
                 return Some(Lease::Http1(http1));
             }
+            self.patience.ran_out(idle);
         }
     }
 
     fn kept_http2(&self) -> Option<Lease<B>> {
         let mut shared = lock(&self.shared);
-        shared.retain(Http2::is_open);
-        shared.iter().find(|http2| http2.load.has_room()).map(|http2| Lease::Http2(http2.share()))
+        shared.retain(|http2| http2.is_open(self.config.age_max));
+        shared.iter().find(|http2| http2.takes_another()).map(|http2| Lease::Http2(http2.share()))
     }
 
-    async fn open(&self, alpn: Alpn) -> Result<Lease<B>, Trouble> {
+    async fn open(&self, alpn: Alpn, dialing: Option<Dialing>) -> Result<Lease<B>, Trouble> {
         let Connected { stream, protocol, guard } = self.connect.connect(&self.to, alpn).await?;
         debug!(upstream = %self.to, ?protocol, "connected");
         if alpn == Alpn::Http1 && protocol == Protocol::Http2 {
@@ -250,7 +275,7 @@ where
         }
         match protocol {
             Protocol::Http1 => self.open_http1(stream, guard).await,
-            Protocol::Http2 => self.open_http2(stream, guard).await,
+            Protocol::Http2 => self.open_http2(stream, guard, dialing).await,
         }
     }
 
@@ -268,7 +293,9 @@ where
             .await
             .map_err(|error| Trouble::of_http(&error, &self.to))?;
         let connection = Some(Box::new(connection));
-        let http1 = Http1 { sender, connection, watch, idle_since: None, _guard: guard };
+        let (opened, idle_since, upgrading) = (Instant::now(), None, None);
+        let http1 =
+            Http1 { sender, connection, watch, idle_since, opened, upgrading, _guard: guard };
         Ok(Lease::Http1(Box::new(http1)))
     }
 
@@ -276,9 +303,12 @@ where
         &self,
         stream: Stream,
         guard: Option<SelfGuard>,
+        dialing: Option<Dialing>,
     ) -> Result<Lease<B>, Trouble> {
-        let (sender, mut connection) = http2::Builder::new(OnTasks(self.tasks.clone()))
+        let watch = stream.watch();
+        let (sender, connection) = hyper_http2::Builder::new(OnTasks(self.tasks.clone()))
             .timer(TokioTimer::new())
+            .initial_max_send_streams(STREAMS_UNTIL_TOLD)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(u32::try_from(self.config.header_bytes_max).unwrap_or(u32::MAX))
@@ -286,33 +316,57 @@ where
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| Trouble::of_http(&error, &self.to))?;
-        let max = AtomicUsize::new(connection.current_max_send_streams());
-        let (open, is_retired) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let load = Arc::new(Load { open, max, is_retired });
-        let seen = Arc::clone(&load);
-        let running = poll_fn(move |cx| {
-            let ended = Pin::new(&mut connection).poll(cx);
-            // The peer says how many streams it takes, and may change its mind.
-            seen.max.store(connection.current_max_send_streams(), Ordering::Relaxed);
-            ended
-        });
+        let http2 = Http2::new(sender, watch);
+        let running = run_http2(connection, Arc::clone(http2.load()), dialing);
         let tasks = self.tasks.clone();
         drop(self.tasks.spawn(async move {
             let _guard = guard;
             // Both arms are cancel safe: dropping the connection closes it.
             tokio::select! {
                 // Its error reaches every exchange on it by itself.
-                _ended = running => {}
+                () = running => {}
                 () = tasks.cut() => {}
             }
         }));
-        let http2 = Http2 { sender, load, is_counted: Counted::No };
         let lease = http2.share();
         if !self.tasks.is_draining() {
             lock(&self.shared).push(http2);
         }
         Ok(Lease::Http2(lease))
     }
+}
+
+/// The right to make a connection, held by one at a time.
+type Dialing = tokio::sync::OwnedMutexGuard<()>;
+
+type Http2Connection<B> = hyper_http2::Connection<TokioIo<Stream>, B, OnTasks>;
+
+/// Drives a connection, and lets the next one be made as soon as it is known how many requests this one
+/// takes.
+async fn run_http2<B>(mut connection: Http2Connection<B>, load: Arc<Load>, dialing: Option<Dialing>)
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let begun = Instant::now();
+    let mut pause = SETTINGS_LOOK_AFTER;
+    // hyper wakes nobody when SETTINGS come, so they are looked for, less and less often.
+    while !load.is_told(connection.current_max_send_streams()) && begun.elapsed() < SETTINGS_WAIT {
+        // Both arms are cancel safe.
+        tokio::select! {
+            _ended = &mut connection => return,
+            () = tokio::time::sleep(pause) => pause *= 2,
+        }
+    }
+    load.give_up_waiting();
+    drop(dialing);
+    poll_fn(move |cx| {
+        let ended = Pin::new(&mut connection).poll(cx);
+        // The peer may change its mind.
+        load.is_told(connection.current_max_send_streams());
+        ended.map(|_ended| ())
+    })
+    .await;
 }
 
 impl<B> Http1<B>
@@ -348,9 +402,28 @@ where
         if let Some(connection) = &mut self.connection {
             // How it ended reaches the exchange through its body.
             if let Poll::Ready(_ended) = Pin::new(connection.as_mut()).poll(cx) {
-                self.connection = None;
+                let ended = self.connection.take();
+                if let Some(left) = &mut self.upgrading {
+                    *left = ended;
+                }
             }
         }
+    }
+
+    /// Says, before it is sent, that a request may be answered with 101.
+    pub fn may_upgrade(&mut self) {
+        self.upgrading = Some(None);
+    }
+
+    /// After a 101: the connection without HTTP, and what has been read of it already.
+    pub async fn into_upgraded(mut self) -> Option<(Stream, Bytes)> {
+        poll_fn(|cx| {
+            self.drive(cx);
+            if self.connection.is_none() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        let parts = self.upgrading.flatten()?.into_parts();
+        Some((parts.io.into_inner(), parts.read_buf))
     }
 
     /// Whether the exchange is over on both sides and another may follow.
@@ -358,8 +431,8 @@ where
         self.connection.is_some() && self.sender.is_ready()
     }
 
-    fn has_idled_less_than(&self, timeout: Duration) -> bool {
-        self.idle_since.is_none_or(|since| since.elapsed() < timeout)
+    fn idle(&self) -> Duration {
+        self.idle_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     fn is_alive(&mut self) -> bool {
@@ -367,65 +440,6 @@ where
         let is_quiet = || self.watch.as_ref().is_none_or(SocketWatch::is_quiet_and_open);
         self.is_reusable() && (!self.may_be_stale() || is_quiet())
     }
-}
-
-impl<B> Http2<B>
-where
-    B: Body<Data = Bytes> + Send + Unpin + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    /// Sends a request and waits for the head of its answer. Dropping it resets the stream.
-    pub async fn send(&mut self, request: Request<B>) -> Result<Response<Incoming>, SendFailure> {
-        self.sender.try_send_request(request).await.map_err(|failure| {
-            let is_unsent = failure.message().is_some();
-            let error = failure.into_error();
-            let reach = if is_unsent || is_refused(&error) { Reach::Never } else { Reach::Perhaps };
-            SendFailure { error, reach }
-        })
-    }
-}
-
-impl<B> Http2<B> {
-    /// Lets no further request on the connection.
-    pub fn retire(&self) {
-        self.load.is_retired.store(true, Ordering::Relaxed);
-    }
-
-    fn is_open(&self) -> bool {
-        !self.sender.is_closed() && !self.load.is_retired.load(Ordering::Relaxed)
-    }
-
-    fn share(&self) -> Self {
-        self.load.open.fetch_add(1, Ordering::Relaxed);
-        let (sender, load) = (self.sender.clone(), Arc::clone(&self.load));
-        Self { sender, load, is_counted: Counted::Yes }
-    }
-}
-
-impl Load {
-    fn has_room(&self) -> bool {
-        self.open.load(Ordering::Relaxed) < self.max.load(Ordering::Relaxed)
-    }
-}
-
-impl<B> Drop for Http2<B> {
-    fn drop(&mut self) {
-        match self.is_counted {
-            Counted::Yes => {
-                self.load.open.fetch_sub(1, Ordering::Relaxed);
-            }
-            Counted::No => {}
-        }
-    }
-}
-
-/// Whether the peer said that it did not look at the request: it refused the stream, or went away
-/// below it (h2 fails only the streams above the last id of a GOAWAY with it).
-fn is_refused(error: &hyper::Error) -> bool {
-    let Some(h2) = crate::net::trouble::find::<h2::Error>(error) else { return false };
-    let was_reset = h2.is_reset() && h2.reason() == Some(h2::Reason::REFUSED_STREAM);
-    let went_away = h2.is_go_away() && h2.reason() == Some(h2::Reason::NO_ERROR);
-    h2.is_remote() && (was_reset || went_away)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

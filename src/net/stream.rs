@@ -4,6 +4,10 @@
 //! would not see a client's reset until the next write. So the socket is shared: hyper reads and
 //! writes, and a [`SocketWatch`] beside it notices a reset at once, can tell whether a pooled
 //! connection has been closed before anything is written to it, and counts what was written.
+//!
+//! Towards an agent a write that fails is not the end: an agent that answers an upload early and
+//! closes makes our next write fail while its answer still waits to be read. So there a failed write
+//! only stops the writing ([`Socket::read_on`]); the end is what the reading side finds.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -38,6 +42,18 @@ pub enum Stream {
 pub struct Socket {
     shared: Arc<Shared>,
     prefix: Bytes,
+    on_failed_write: OnFailedWrite,
+}
+
+/// What a failed write does to the connection.
+#[derive(Debug)]
+enum OnFailedWrite {
+    /// It is the end.
+    End,
+    /// Nothing more is written, and what the peer had sent is read.
+    ReadOn,
+    /// That has happened, with this error.
+    Reading(Option<io::Error>),
 }
 
 /// Looks at a socket that somebody else reads and writes. Cheap to clone.
@@ -58,7 +74,14 @@ impl Socket {
         Ok(Self {
             shared: Arc::new(Shared { tcp, written: AtomicU64::new(0) }),
             prefix: Bytes::new(),
+            on_failed_write: OnFailedWrite::End,
         })
+    }
+
+    /// From now on a failed write leaves what the peer has sent to be read; its error is given at the
+    /// end of that.
+    pub fn read_on(&mut self) {
+        self.on_failed_write = OnFailedWrite::ReadOn;
     }
 
     /// Puts octets back: the next read gives them first.
@@ -154,6 +177,7 @@ impl AsyncRead for Socket {
             let room = buf.remaining();
             let done = attempt(tcp, Interest::READABLE, room, || tcp.try_read_buf(buf));
             match done {
+                Ok(0) if room > 0 => return Poll::Ready(self.on_failed_write.take()),
                 Ok(_) => return Poll::Ready(Ok(())),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Poll::Ready(Err(error)),
@@ -164,7 +188,7 @@ impl AsyncRead for Socket {
 
 impl AsyncWrite for Socket {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         octets: &[u8],
     ) -> Poll<io::Result<usize>> {
@@ -172,7 +196,7 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         octets: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
@@ -195,11 +219,14 @@ impl AsyncWrite for Socket {
 
 impl Socket {
     fn write_with(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         len: usize,
         write: impl Fn(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
+        if matches!(self.on_failed_write, OnFailedWrite::Reading(_)) {
+            return Poll::Pending;
+        }
         let tcp = &self.shared.tcp;
         loop {
             ready!(tcp.poll_write_ready(cx))?;
@@ -209,8 +236,30 @@ impl Socket {
                     return Poll::Ready(Ok(count));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                Err(error) => return self.on_failed_write.failed(error),
             }
+        }
+    }
+}
+
+impl OnFailedWrite {
+    /// A write has failed. Pending needs no waker: whoever waits reads as well, and a connection that
+    /// cannot be written to is readable at once, to its end.
+    fn failed(&mut self, error: io::Error) -> Poll<io::Result<usize>> {
+        match self {
+            Self::End => Poll::Ready(Err(error)),
+            Self::ReadOn | Self::Reading(_) => {
+                *self = Self::Reading(Some(error));
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The end of what the peer had sent.
+    fn take(&mut self) -> io::Result<()> {
+        match self {
+            Self::End | Self::ReadOn => Ok(()),
+            Self::Reading(error) => error.take().map_or(Ok(()), Err),
         }
     }
 }

@@ -3,24 +3,23 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
 use http::{HeaderValue, uri};
 
+use crate::a2a::address::Place;
 use crate::base::shutdown::Tasks;
 use crate::net::addr::{Authority, Scheme};
 use crate::net::dial::{Connect, Destination};
 use crate::net::pool::{Origin, PoolConfig};
 use crate::proxy::config::{AgentConfig, listen_scheme};
 use crate::proxy::flow::RequestBody;
+use crate::proxy::learned::{GrpcInterface, Learned};
+use crate::proxy::lookup::{Asked, Keys};
 use crate::proxy::rewrite::address;
+use crate::proxy::target::Base;
 
 /// Other origins of one agent that are kept; a card names a handful.
 const ORIGINS_MAX: usize = 64;
-
-/// How long a card that names no gRPC interface is believed before it is fetched again.
-pub(super) const CARD_BELIEVED: Duration = Duration::from_secs(30);
 
 /// A remote agent.
 #[derive(Debug)]
@@ -31,23 +30,16 @@ pub(super) struct Agent {
     pub(super) listen: OnceLock<SocketAddr>,
     /// Where it is.
     pub(super) forward: Upstream,
-    /// The gRPC interface that its card names.
-    pub(super) grpc: ArcSwapOption<Upstream>,
-    pub(super) card: tokio::sync::Mutex<CardSeen>,
+    /// What its cards have told.
+    pub(super) learned: Learned,
+    /// When Meddler itself asked for its card.
+    pub(super) card_asked: tokio::sync::Mutex<Asked>,
+    /// The keys that its cards are signed by.
+    pub(super) keys: tokio::sync::Mutex<Keys>,
     connect: Arc<dyn Connect>,
     pool: PoolConfig,
     tasks: Tasks,
     elsewhere: Mutex<HashMap<Destination, Upstream>>,
-}
-
-/// Whether the card has been looked at for a gRPC interface.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum CardSeen {
-    /// Not yet.
-    #[default]
-    Never,
-    /// It was asked for then, and named none or could not be had.
-    InVain(tokio::time::Instant),
 }
 
 /// An origin and how it is written.
@@ -63,7 +55,7 @@ pub(super) struct Upstream {
 }
 
 impl Upstream {
-    fn new(origin: Origin<RequestBody>, authority: uri::Authority) -> Self {
+    pub(super) fn new(origin: Origin<RequestBody>, authority: uri::Authority) -> Self {
         let url = format!("{}://{authority}", origin.destination().scheme.as_str());
         // An authority holds nothing that a header could not.
         let host = HeaderValue::from_str(authority.as_str());
@@ -92,8 +84,9 @@ impl Agent {
             config,
             listen: OnceLock::new(),
             forward,
-            grpc: ArcSwapOption::empty(),
-            card: tokio::sync::Mutex::default(),
+            learned: Learned::default(),
+            card_asked: tokio::sync::Mutex::default(),
+            keys: tokio::sync::Mutex::default(),
             connect,
             pool,
             tasks: tasks.clone(),
@@ -106,20 +99,55 @@ impl Agent {
         listen_scheme(&self.config)
     }
 
-    /// Whether requests may be sent to this destination on the agent's behalf: its own host, or a host
-    /// of `also:`. Nothing else, whatever a card says: Meddler is no open relay.
+    /// What it is reached by, where no request tells.
+    pub(super) fn own_base(&self) -> Base {
+        self.config.advertise.clone().unwrap_or_else(|| {
+            let at = self.listen.get().copied().unwrap_or(self.config.listen.0);
+            Base {
+                scheme: self.listen_scheme(),
+                authority: Authority::of_ip(at.ip(), at.port()),
+                path: String::new(),
+            }
+        })
+    }
+
+    /// Whether an address of its card may be one of its own: its own host, or a host of `also:`. Nothing
+    /// else, whatever a card says: Meddler is no open relay.
     pub(super) fn may_reach(&self, authority: &Authority) -> bool {
         let own = &self.config.forward.to.authority;
         own.is_same_host(authority)
             || (own.is_local() && authority.is_local())
-            || self.config.also.iter().any(|host| host.covers(authority))
+            || self.is_listed(authority)
+    }
+
+    /// Whether requests may be sent to this destination on the agent's behalf: to where it is, to hosts
+    /// of `also:`, and to what its card has named on its own host. Other ports of that host are nobody's
+    /// business who calls the agent.
+    pub(super) fn leads_to(&self, to: &Destination) -> bool {
+        *to == self.config.forward.to
+            || self.is_listed(&to.authority)
+            || (self.may_reach(&to.authority) && self.learned.has_named(to))
+    }
+
+    fn is_listed(&self, authority: &Authority) -> bool {
+        self.config.also.iter().any(|host| host.covers(authority))
+    }
+
+    /// Remembers what a card of its says.
+    pub(super) fn learn(
+        &self,
+        places: &[Place],
+        elsewhere: Vec<Destination>,
+        bases: Vec<String>,
+        grpc: Vec<GrpcInterface>,
+    ) {
+        self.learned.note(places, elsewhere, bases, grpc);
     }
 
     /// Whether the credentials of `headers:` go there: to the agent's own origin and to listed hosts,
     /// not to another port or scheme that its card names.
     pub(super) fn is_trusted(&self, to: &Destination) -> bool {
-        to == self.forward.destination()
-            || self.config.also.iter().any(|host| host.covers(&to.authority))
+        to == self.forward.destination() || self.is_listed(&to.authority)
     }
 
     /// Another origin of the agent.

@@ -5,15 +5,19 @@
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, Version};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::net::trouble::{Trouble, Word};
 use crate::proxy::body::{MadeBody, ResponseBody};
+use crate::record::tap::{End, ExchangeTap, Lane};
 
 /// Names the kind of trouble.
 pub(super) const MEDDLER_ERROR: HeaderName = HeaderName::from_static("meddler-error");
+
+/// ... and its word for a request that Meddler turned away without asking the agent.
+const REFUSED: HeaderValue = HeaderValue::from_static("refused");
 
 /// Names the rule behind an answer.
 pub(super) const MEDDLER_FAULT: HeaderName = HeaderName::from_static("meddler-fault");
@@ -86,13 +90,31 @@ pub(super) fn refusal(
     status: StatusCode,
     detail: &str,
 ) -> Response<ResponseBody> {
+    const GRPC_RESOURCE_EXHAUSTED: u8 = 8;
     const GRPC_UNIMPLEMENTED: u8 = 12;
     const GRPC_INTERNAL: u8 = 13;
-    match clothes {
+    let grpc = match status {
+        StatusCode::NOT_FOUND => GRPC_UNIMPLEMENTED,
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => GRPC_RESOURCE_EXHAUSTED,
+        _ => GRPC_INTERNAL,
+    };
+    let mut answer = match clothes {
         Clothes::Http => problem(status, detail),
-        Clothes::Grpc if status == StatusCode::NOT_FOUND => grpc_status(GRPC_UNIMPLEMENTED, detail),
-        Clothes::Grpc => grpc_status(GRPC_INTERNAL, detail),
-    }
+        Clothes::Grpc => grpc_status(grpc, detail),
+    };
+    answer.headers_mut().insert(MEDDLER_ERROR, REFUSED);
+    answer
+}
+
+/// Notes a whole answer of Meddler's own as delivered.
+pub(super) fn record(answer: &Response<ResponseBody>, version: Version, tap: &ExchangeTap) {
+    let body = match answer.body() {
+        ResponseBody::Made(made) => made.data(),
+        ResponseBody::Passing(_) | ResponseBody::Worked(_) => Bytes::new(),
+    };
+    tap.head(Lane::Delivered, version, answer.status(), answer.headers());
+    tap.data(Lane::Delivered, &body);
+    tap.end(Lane::Delivered, End::Complete);
 }
 
 fn problem(status: StatusCode, detail: &str) -> Response<ResponseBody> {

@@ -47,6 +47,14 @@ type Work = Pin<Box<dyn Future<Output = Result<(), BodyError>> + Send>>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outlet(Arc<Mutex<VecDeque<Frame<Bytes>>>>);
 
+impl ResponseBody {
+    /// A body without octets that does not say so beforehand. hyper then writes a `Content-Length` as
+    /// it is given, also where there can be no body (304, 204).
+    pub(super) fn nothing_of_unknown_length() -> Self {
+        Self::Worked(WorkedBody::new(|_out| std::future::ready(Ok(()))))
+    }
+}
+
 impl MadeBody {
     /// Octets and trailers; each only if there are any.
     pub(super) fn new(data: Bytes, trailers: Option<HeaderMap>) -> Self {

@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::uri;
 
 use crate::net::addr::{Authority, Scheme};
+use crate::proxy::config::Forwarded;
 use crate::proxy::exchange::Connection;
 use crate::proxy::target::Base;
 
@@ -49,6 +50,36 @@ impl Called {
             .or_else(|| agent.listen.get().map(|addr| Authority::of_ip(addr.ip(), addr.port())))
             .unwrap_or_else(|| Authority::of_ip(conn.peer.ip(), 0));
         Base { scheme, authority, path: String::new() }
+    }
+}
+
+/// Tells the agent who called, where it is configured to be told.
+pub(super) fn add_forwarded(conn: &Connection, parts: &mut Parts) {
+    let kind = conn.agent.config.forwarded;
+    if kind == Forwarded::None {
+        return;
+    }
+    let base = Called::by(parts).base(conn);
+    let host = base.authority.in_url(base.scheme);
+    let proto = base.scheme.as_str();
+    let ip = conn.peer.ip();
+    let fields = match kind {
+        Forwarded::None => return,
+        Forwarded::Forwarded => {
+            let node = if ip.is_ipv6() { format!("\"[{ip}]\"") } else { ip.to_string() };
+            vec![("forwarded", format!("for={node};host=\"{host}\";proto={proto}"))]
+        }
+        Forwarded::XForwarded => vec![
+            ("x-forwarded-for", ip.to_string()),
+            ("x-forwarded-host", host),
+            ("x-forwarded-proto", proto.to_owned()),
+        ],
+    };
+    for (name, value) in fields {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            // What stands there already is kept: a list grows at its end.
+            parts.headers.append(name, value);
+        }
     }
 }
 

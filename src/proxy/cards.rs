@@ -17,6 +17,7 @@ use crate::a2a::binding::ProtocolVersion;
 use crate::a2a::call::Head;
 use crate::a2a::detect;
 use crate::a2a::model::Operation;
+use crate::proxy::agent::Agent;
 use crate::proxy::answer::Clothes;
 use crate::proxy::body::{MadeBody, ResponseBody};
 use crate::proxy::called::Called;
@@ -26,6 +27,7 @@ use crate::proxy::flow::Flow;
 use crate::proxy::forward;
 use crate::proxy::headers;
 use crate::proxy::judge::Plan;
+use crate::proxy::lookup;
 use crate::proxy::made;
 use crate::proxy::passing::Passing;
 use crate::proxy::rewrite::card::{self, Delivered, Delivery};
@@ -68,10 +70,22 @@ static CONDITIONS: [HeaderName; 6] =
     [IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_MATCH, IF_UNMODIFIED_SINCE, IF_RANGE, RANGE];
 
 impl Ask {
-    /// By the head of a request, for what names its operation there.
-    pub(super) fn of(parts: &Parts, clothes: Clothes) -> Option<Self> {
+    /// By the head of a request, for what names its operation there, and by the path that the agent will
+    /// see, which may be the one where it keeps its card.
+    pub(super) fn of(
+        agent: &Agent,
+        (parts, path): (&Parts, &PathAndQuery),
+        clothes: Clothes,
+    ) -> Option<Self> {
         if !may_answer_with_card(parts, clothes) {
             return None;
+        }
+        if agent.config.card.as_ref().is_some_and(|card| card.0 == *path) {
+            return Some(Self {
+                shape: CardShape::Json,
+                found: Found::Discovery,
+                if_none_match: None,
+            });
         }
         let head = Head { method: &parts.method, uri: &parts.uri, headers: &parts.headers };
         let recognized = detect::recognize(head);
@@ -124,6 +138,9 @@ pub(super) async fn answer(
     mut plan: Option<Plan>,
 ) -> Response<ResponseBody> {
     let delivery = &exchange.delivery(called);
+    if let Some(tap) = &exchange.tap {
+        tap.may_change();
+    }
     if let Some(plan) = &mut plan {
         // A card has no place for what rules put into answers: what is left of a plan is waiting.
         shape::refuse_edits(plan, "the answer is a card", exchange.tap.as_ref());
@@ -133,7 +150,7 @@ pub(super) async fn answer(
         (head, passing) = found;
     }
     if head.status != StatusCode::OK {
-        return exchange.give(head, passing, called, plan).await;
+        return as_it_is(exchange, head, passing, called, plan).await;
     }
     if about.method == Method::HEAD {
         return head_answer(exchange, delivery, about, (head, passing)).await;
@@ -143,11 +160,13 @@ pub(super) async fn answer(
         Collected::Whole { body, trailers, passing } => (body, trailers, passing),
         Collected::TooLong(passing) => {
             warn!(agent = %delivery.agent.name, max, "the card is too long: it passes as it is");
-            return exchange.give(head, passing, called, plan).await;
+            return as_it_is(exchange, head, passing, called, plan).await;
         }
-        Collected::Broken(passing) => return exchange.give(head, passing, called, plan).await,
+        Collected::Broken(passing) => {
+            return as_it_is(exchange, head, passing, called, plan).await;
+        }
     };
-    let rewritten = rewrite(delivery, &about.ask, &head.headers, &body, max);
+    let rewritten = rewrite(delivery, &about.ask, &head.headers, &body, max).await;
     for edit in &rewritten.edits {
         if let Some(tap) = &exchange.tap {
             tap.edit(edit.clone());
@@ -162,7 +181,7 @@ pub(super) async fn answer(
     }
     let Some(new) = rewritten.body else {
         passing.put_back(shape::frames(body, trailers));
-        return exchange.give(head, passing, called, plan).await;
+        return as_it_is(exchange, head, passing, called, plan).await;
     };
     drop(passing);
     let made = MadeBody::new(new.clone(), trailers);
@@ -172,6 +191,20 @@ pub(super) async fn answer(
         Some(plan) => shape::slowed(exchange.conn, &plan, answer),
         None => answer,
     }
+}
+
+/// The agent's answer, for which nothing of ours is delivered.
+async fn as_it_is(
+    exchange: &Exchange<'_>,
+    head: response::Parts,
+    passing: Passing,
+    called: &Called,
+    plan: Option<Plan>,
+) -> Response<ResponseBody> {
+    if let Some(tap) = &exchange.tap {
+        tap.stays();
+    }
+    exchange.give(head, passing, called, plan).await
 }
 
 /// The card at the origin, when the base path has none: that is where most agents keep it.
@@ -228,7 +261,8 @@ async fn head_answer(
         let (card_head, incoming) = response.into_parts();
         let unseen = Passing::unseen((incoming, card_head.version), carrier);
         if let Collected::Whole { body, .. } = collect(unseen, max).await
-            && let Some(new) = rewrite(delivery, &about.ask, &card_head.headers, &body, max).body
+            && let Some(new) =
+                rewrite(delivery, &about.ask, &card_head.headers, &body, max).await.body
         {
             let had_length = head.headers.contains_key(CONTENT_LENGTH);
             shape::reframe(&mut head.headers, had_length.then_some(new.len()));
@@ -275,28 +309,25 @@ fn is_held(about: &About, headers: &HeaderMap) -> bool {
 }
 
 /// The card in an answer, rewritten.
-pub(super) fn rewrite(
+async fn rewrite(
     delivery: &Delivery<'_>,
     ask: &Ask,
     headers: &HeaderMap,
     body: &[u8],
     max: usize,
 ) -> Delivered {
-    let untouched = || Delivered { body: None, edits: Vec::new() };
+    let plain = match ask.shape {
+        CardShape::Json | CardShape::RpcResult => coding::undo(headers, body, max),
+        CardShape::Protobuf(_) => message(headers, body, max),
+    };
+    let Some(plain) = plain else { return Delivered { body: None, edits: Vec::new() } };
+    let keys = lookup::keys(delivery.agent, &plain, ask.shape, max).await;
+    let mut delivered = card::deliver(delivery, keys.as_ref(), &plain, ask.shape);
     match ask.shape {
-        CardShape::Json | CardShape::RpcResult => match coding::undo(headers, body, max) {
-            Some(plain) => card::deliver(delivery, &plain, ask.shape),
-            None => untouched(),
-        },
-        CardShape::Protobuf(_) => match message(headers, body, max) {
-            Some(plain) => {
-                let mut delivered = card::deliver(delivery, &plain, ask.shape);
-                delivered.body = delivered.body.map(|body| prefixed(&body));
-                delivered
-            }
-            None => untouched(),
-        },
+        CardShape::Json | CardShape::RpcResult => {}
+        CardShape::Protobuf(_) => delivered.body = delivered.body.map(|body| prefixed(&body)),
     }
+    delivered
 }
 
 /// The one message of a gRPC answer, its compression undone.

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Deserializer};
 
 use crate::base::units;
 use crate::net::addr::{Authority, Scheme};
+use crate::net::dial::Destination;
+use crate::net::jws::{KeyError, KeySet};
 use crate::net::tls::{ClientTlsConfig, ListenTlsConfig};
+use crate::proxy::push::config::PushMode;
 use crate::proxy::target::{Base, Target};
 
 /// One remote agent: where it is heard and where it is.
@@ -38,12 +43,25 @@ pub struct AgentConfig {
     /// Bounds on waiting.
     #[serde(default)]
     pub timeout: Timeouts,
-    /// What orchestrators reach this port by, when that is not what they write in `Host`.
+    /// What orchestrators and the agent reach this port by, when that is not what orchestrators write in
+    /// `Host`.
     #[serde(default)]
     pub advertise: Option<Base>,
+    /// What becomes of webhooks; `push:` of the configuration when absent.
+    #[serde(default)]
+    pub push: Option<PushMode>,
     /// Header fields that tell the agent who called.
     #[serde(default)]
     pub forwarded: Forwarded,
+    /// What becomes of a card's signatures when its addresses are rewritten.
+    #[serde(default)]
+    pub signatures: Signatures,
+    /// The keys that its cards are signed by (JWKS): a file, or a URL.
+    #[serde(default)]
+    pub card_keys: Option<CardKeys>,
+    /// The path at the agent where its card lies, when that is no well-known one.
+    #[serde(default)]
+    pub card: Option<CardPath>,
     /// What it means when an HTTP/1.1 client ends its own direction and waits.
     #[serde(default)]
     pub half_close: HalfClose,
@@ -93,6 +111,46 @@ pub enum Forwarded {
     XForwarded,
 }
 
+/// What becomes of a card's signatures when its addresses are rewritten, which breaks them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Signatures {
+    /// They are removed.
+    #[default]
+    Strip,
+    /// They stay, and do not fit: a test of whoever verifies them.
+    Keep,
+    /// They are replaced by Meddler's own.
+    Resign,
+}
+
+/// Where the keys are that cards are signed by.
+#[derive(Clone, Debug)]
+pub enum CardKeys {
+    /// In a file.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What it holds; nothing until it has been read.
+        set: KeySet,
+    },
+    /// At an address.
+    Url(KeysUrl),
+}
+
+/// An address of a key set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeysUrl {
+    /// Where.
+    pub to: Destination,
+    /// Path and query.
+    pub path: PathAndQuery,
+}
+
+/// The path of a card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardPath(pub PathAndQuery);
+
 /// What a client means that ends its own direction and keeps reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -116,9 +174,73 @@ impl AgentConfig {
             listen_tls: None,
             timeout: Timeouts::default(),
             advertise: None,
+            push: None,
             forwarded: Forwarded::default(),
+            signatures: Signatures::default(),
+            card_keys: None,
+            card: None,
             half_close: HalfClose::default(),
         }
+    }
+}
+
+impl std::str::FromStr for CardKeys {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no address of a key set; write `https://host/jwks.json`");
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Ok(Self::File { path: PathBuf::from(text), set: KeySet::default() });
+        };
+        let scheme = Scheme::parse(scheme).ok_or_else(wrong)?;
+        let slash = rest.find('/').unwrap_or(rest.len());
+        let (authority, path) = rest.split_at_checked(slash).ok_or_else(wrong)?;
+        let authority = Authority::parse(authority, scheme.default_port()).ok_or_else(wrong)?;
+        let path = PathAndQuery::try_from(path).map_err(|_| wrong())?;
+        Ok(Self::Url(KeysUrl { to: Destination { scheme, authority }, path }))
+    }
+}
+
+impl<'de> Deserialize<'de> for CardKeys {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl CardKeys {
+    /// Reads the file, if it is one.
+    pub(super) fn read(&mut self) -> Result<(), KeyError> {
+        match self {
+            Self::File { path, set } => *set = KeySet::open(path)?,
+            Self::Url(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for KeysUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Destination { scheme, authority } = &self.to;
+        write!(f, "{}://{}{}", scheme.as_str(), authority.in_url(*scheme), self.path)
+    }
+}
+
+impl std::str::FromStr for CardPath {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("`{text}` is no path of a card; write it from the host on, `/custom/card.json`")
+        };
+        let path = PathAndQuery::try_from(text).map_err(|_| wrong())?;
+        if text.starts_with('/') { Ok(Self(path)) } else { Err(wrong()) }
+    }
+}
+
+impl<'de> Deserialize<'de> for CardPath {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::{
     ACCEPT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{Method, Request, Response, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::warn;
 
 use crate::fault::verdict::Start as From;
 use crate::net::addr::Scheme;
@@ -24,27 +24,26 @@ use crate::proxy::Core;
 use crate::proxy::agent::{Agent, Upstream};
 use crate::proxy::answer::{self, Clothes};
 use crate::proxy::body::ResponseBody;
-use crate::proxy::called::Called;
+use crate::proxy::called::{self, Called};
 use crate::proxy::cards::{self, Ask};
-use crate::proxy::config::Forwarded;
 use crate::proxy::flow::{Flow, Look};
 use crate::proxy::forward::{self, Outbound};
-use crate::proxy::grpc;
 use crate::proxy::headers;
 use crate::proxy::judge::{self, Plan};
 use crate::proxy::made;
 use crate::proxy::passing::{Passing, recorded};
+use crate::proxy::push;
+use crate::proxy::refused;
 use crate::proxy::rewrite::card::{self, Delivery};
-use crate::proxy::route::{self, Route};
 use crate::proxy::shape;
+use crate::proxy::target::Base;
+use crate::proxy::upgrade::{self, Wish};
+use crate::proxy::way::{self, Goes, Own, Way};
 use crate::proxy::wire::Wire;
 use crate::record::exchange::EditRecord;
 use crate::record::tap::{End, ExchangeTap, Lane, Start};
 
 const GRPC_ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
-
-/// How long a client is listened to whose agent cannot be reached.
-const HEAR_OUT_WAIT: Duration = Duration::from_millis(250);
 
 /// One downstream connection.
 #[derive(Debug)]
@@ -57,6 +56,27 @@ pub(super) struct Connection {
     pub(super) scheme: Scheme,
     /// Who calls: the peer's address.
     pub(super) orchestrator: Arc<str>,
+    /// Its place among the open connections.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    pub(super) fn new(
+        core: Arc<Core>,
+        agent: Arc<Agent>,
+        (wire, permit): (Arc<Wire>, OwnedSemaphorePermit),
+        (peer, scheme): (SocketAddr, Scheme),
+        orchestrator: Arc<str>,
+    ) -> Self {
+        Self { core, agent, wire, peer, scheme, orchestrator, _permit: permit }
+    }
+
+    /// Where cards of the agent are delivered to who reaches it by this address.
+    pub(super) fn delivery(&self, base: Base) -> Delivery<'_> {
+        let core = &self.core;
+        let (agent, agents) = (&self.agent, &core.agents);
+        Delivery { agent, agents, base, signer: core.signer.as_ref() }
+    }
 }
 
 /// Answers one request.
@@ -65,35 +85,39 @@ pub(super) async fn exchange(
     request: Request<Incoming>,
 ) -> Response<ResponseBody> {
     let came = Came::now(&conn);
-    let (parts, incoming) = request.into_parts();
+    let (mut parts, incoming) = request.into_parts();
     let clothes = Clothes::of(&parts.headers);
-    let (upstream, path) = match route::route(&conn.agent, &parts, clothes) {
-        Route::Forward { upstream, path } => (upstream, path),
-        Route::Grpc => {
-            let upstream = Box::pin(grpc::upstream(&conn.agent, conn.core.limits.card_bytes)).await;
-            (
-                upstream,
-                parts.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")),
-            )
-        }
-        Route::Refuse(status, why) => {
-            debug!(agent = %conn.agent.name, %status, why, "refused");
-            return answer::refusal(clothes, status, why);
+    let Way { upstream, path, goes } = match way::find(&conn, &parts, clothes).await {
+        Ok(way) => way,
+        Err(Own::Answer(answer)) => return answer,
+        Err(Own::Delivery) => return Box::pin(push::deliver(conn, parts, incoming, came)).await,
+        Err(Own::Refusal(status, why)) => {
+            let tap = begin(&conn, &parts, (None, None), &came);
+            let request = (incoming, parts.version);
+            return refused::refuse(&conn, request, tap, clothes, (status, why));
         }
     };
-    let tap = begin(&conn, &parts, &upstream, &came);
+    let base = conn.agent.learned.base_of(parts.uri.path());
+    let told = goes.is_settled().then_some(&upstream);
+    let tap = begin(&conn, &parts, (told, base.as_ref()), &came);
+    if let Some(base) = &base {
+        // What follows names the operation; where it goes is settled.
+        parts.uri = way::below(&parts.uri, base);
+    }
     let look = look(&parts, clothes);
     let (wire, version) = (Arc::clone(&conn.wire), parts.version);
+    let wish = Wish::of(&mut parts);
     let flow = Flow::new(incoming, version, look, tap.clone(), Arc::clone(&wire));
     let mut waiting = Waiting { tap: tap.clone(), wire };
-    let exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, version };
-    let answer = exchange.run(parts, path).await;
+    let asked = path.clone();
+    let exchange = Exchange { conn: &conn, flow, tap, clothes, upstream, path: asked, version };
+    let answer = exchange.run(parts, path, (wish, goes)).await;
     waiting.tap = None;
     answer
 }
 
 /// When the head of a request had arrived.
-struct Came {
+pub(super) struct Came {
     started: Option<jiff::Timestamp>,
     at: Instant,
 }
@@ -106,9 +130,9 @@ impl Came {
 }
 
 /// Records that the client left, should the exchange be dropped while it is awaited.
-struct Waiting {
-    tap: Option<ExchangeTap>,
-    wire: Arc<Wire>,
+pub(super) struct Waiting {
+    pub(super) tap: Option<ExchangeTap>,
+    pub(super) wire: Arc<Wire>,
 }
 
 impl Drop for Waiting {
@@ -126,15 +150,22 @@ pub(super) struct Exchange<'a> {
     pub(super) flow: Arc<Flow>,
     pub(super) tap: Option<ExchangeTap>,
     pub(super) upstream: Upstream,
+    /// The path that the upstream is asked for.
+    pub(super) path: PathAndQuery,
     /// The HTTP version the client speaks.
     pub(super) version: Version,
-    clothes: Clothes,
+    pub(super) clothes: Clothes,
 }
 
 impl Exchange<'_> {
-    async fn run(mut self, mut parts: Parts, path: PathAndQuery) -> Response<ResponseBody> {
+    async fn run(
+        mut self,
+        mut parts: Parts,
+        path: PathAndQuery,
+        (wish, goes): (Option<Wish>, Goes),
+    ) -> Response<ResponseBody> {
         let conn = Arc::clone(self.conn);
-        if conn.core.own.is_from_self(conn.peer) {
+        if conn.core.own.comes_round(conn.peer) {
             let text = format!("{} leads back to Meddler itself", self.upstream.url);
             return self.trouble(&Trouble::new(Word::Loop, text));
         }
@@ -157,18 +188,26 @@ impl Exchange<'_> {
             }
         }
         // Forward.
-        let mut ask = Ask::of(&parts, self.clothes);
+        if !goes.is_settled() {
+            self.look_into_card(&parts).await;
+        }
+        let mut ask = Ask::of(&conn.agent, (&parts, &path), self.clothes);
         if ask.is_some() {
             cards::drop_conditions(&mut parts.headers, self.tap.as_ref(), &mut ask);
         }
         let called = Called::by(&parts);
+        let pushed = push::register(&self, &called, &mut parts).await;
         let method = parts.method.clone();
         self.address(&mut parts);
         let again = ask.as_ref().map(|_| parts.clone());
-        let outbound = self.outbound(parts, path.clone());
+        let mut outbound = self.outbound(parts, path.clone());
+        if let Some(wish) = &wish {
+            wish.say(&mut outbound.parts.headers);
+            outbound.may_upgrade = true;
+        }
         let forwarded = forward::forward(&self.upstream, outbound, &self.flow).await;
-        let (head, passing) = match forwarded {
-            Ok((response, carrier)) => self.answered(response, carrier),
+        let (response, carrier) = match forwarded {
+            Ok(answer) => answer,
             Err(_) if self.flow.has_failed() => return self.client_left(),
             Err(trouble) => {
                 if is_unheard(trouble.word) && !waits_for_continue {
@@ -177,17 +216,35 @@ impl Exchange<'_> {
                 return self.trouble(&trouble);
             }
         };
+        if let Some(wish) = wish
+            && response.status() == StatusCode::SWITCHING_PROTOCOLS
+        {
+            self.flow.answered();
+            return upgrade::pass(&conn, wish, response, carrier, self.tap);
+        }
+        let (head, passing) = self.answered(response, carrier);
         // Return.
         let ask = ask.or_else(|| Ask::of_passed(&self.flow));
         if let Some(ask) = ask {
             let about = cards::About { method, parts: again, path, ask };
             return Box::pin(cards::answer(&self, &called, about, (head, passing), plan)).await;
         }
+        if pushed.may_be_shown(&self, &head, &passing) {
+            return Box::pin(push::show(&self, &called, pushed, (head, passing), plan)).await;
+        }
         self.give(head, passing, &called, plan).await
     }
 
+    /// Finds the gRPC interface that the card names, and says so to the recording.
+    async fn look_into_card(&mut self, parts: &Parts) {
+        self.upstream = Box::pin(way::by_card(self.conn, parts, &self.flow)).await;
+        if let Some(tap) = &self.tap {
+            tap.upstream(&self.upstream.url);
+        }
+    }
+
     /// What a plan does before the agent is asked; an answer if it is not asked at all.
-    async fn before(&self, plan: &mut Plan) -> Option<Response<ResponseBody>> {
+    pub(super) async fn before(&self, plan: &mut Plan) -> Option<Response<ResponseBody>> {
         if !plan.before_request.is_zero() {
             tokio::time::sleep(plan.before_request).await;
         }
@@ -217,8 +274,14 @@ impl Exchange<'_> {
         let wire = Arc::clone(&self.conn.wire);
         let idle = self.conn.agent.config.timeout.idle;
         let passing = Passing::new(answer, carrier, idle, self.tap.clone(), wire);
+        let came = (head.status == StatusCode::UPGRADE_REQUIRED).then(|| head.headers.clone());
         for (name, value) in headers::strip(&mut head.headers, self.version) {
             self.edit("header", name.as_str(), &String::from_utf8_lossy(value.as_bytes()), "");
+        }
+        if let Some(came) = came
+            && self.version == Version::HTTP_11
+        {
+            upgrade::keep_demand(&came, &mut head.headers);
         }
         (head, passing)
     }
@@ -232,8 +295,23 @@ impl Exchange<'_> {
         plan: Option<Plan>,
     ) -> Response<ResponseBody> {
         self.relocate(&mut head.headers, called);
+        self.hand_on(head, passing, plan).await
+    }
+
+    /// Passes the answer on as it is, but for what a plan says.
+    pub(super) async fn hand_on(
+        &self,
+        head: http::response::Parts,
+        passing: Passing,
+        plan: Option<Plan>,
+    ) -> Response<ResponseBody> {
         let Some(plan) = plan else {
-            return Response::from_parts(head, ResponseBody::Passing(passing));
+            let body = if passing.is_over() && headers::keeps_length(&head, self.version) {
+                ResponseBody::nothing_of_unknown_length()
+            } else {
+                ResponseBody::Passing(passing)
+            };
+            return Response::from_parts(head, body);
         };
         if !plan.before_head.is_zero() {
             tokio::time::sleep(plan.before_head).await;
@@ -246,16 +324,15 @@ impl Exchange<'_> {
 
     /// Where a card or a redirect is delivered to.
     pub(super) fn delivery(&self, called: &Called) -> Delivery<'_> {
-        let (agent, agents) = (&self.conn.agent, &self.conn.core.agents);
-        Delivery { agent, agents, base: called.base(self.conn) }
+        self.conn.delivery(called.base(self.conn))
     }
 
     fn relocate(&self, headers: &mut HeaderMap, called: &Called) {
         let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else {
             return;
         };
-        if let Some(new) =
-            card::location(&self.delivery(called), self.upstream.destination(), location)
+        let asked = (self.upstream.destination(), &self.path);
+        if let Some(new) = card::location(&self.delivery(called), asked, location)
             && let Ok(value) = HeaderValue::try_from(&new)
         {
             self.edit("location", "location", location, &new);
@@ -270,13 +347,14 @@ impl Exchange<'_> {
             (Clothes::Http, _) => Alpn::Http1,
         };
         let first_byte = self.conn.agent.config.timeout.first_byte;
-        Outbound { parts, path, alpn, first_byte }
+        let wire = Arc::clone(&self.conn.wire);
+        Outbound { parts, path, alpn, first_byte, may_upgrade: false, wire }
     }
 
     /// The head's fields as the agent gets them.
     fn address(&self, parts: &mut Parts) {
         let agent = &self.conn.agent;
-        add_forwarded(self.conn, parts);
+        called::add_forwarded(self.conn, parts);
         // The version is that of the hop to come; gRPC alone is HTTP/2 for sure, and what else may
         // become HTTP/2 must not carry fields of HTTP/1.
         let to = match (self.clothes, self.upstream.destination().scheme) {
@@ -307,18 +385,12 @@ impl Exchange<'_> {
         }
     }
 
-    fn trouble(&mut self, trouble: &Trouble) -> Response<ResponseBody> {
+    pub(super) fn trouble(&mut self, trouble: &Trouble) -> Response<ResponseBody> {
         warn!(agent = %self.conn.agent.name, word = %trouble.word, "{trouble}");
         let answer = answer::trouble(self.clothes, trouble);
         self.flow.answered();
         if let Some(tap) = &self.tap {
-            let body = match answer.body() {
-                ResponseBody::Made(made) => made.data(),
-                ResponseBody::Passing(_) | ResponseBody::Worked(_) => bytes::Bytes::new(),
-            };
-            tap.head(Lane::Delivered, self.version, answer.status(), answer.headers());
-            tap.data(Lane::Delivered, &body);
-            tap.end(Lane::Delivered, End::Complete);
+            answer::record(&answer, self.version, tap);
             tap.end(Lane::Response, End::Trouble(recorded(trouble)));
         }
         answer
@@ -328,25 +400,27 @@ impl Exchange<'_> {
     /// that there was a message, let alone which.
     async fn hear_out(&self) {
         if self.tap.is_some() {
-            let reading = self.flow.read_ahead(self.conn.core.limits.peek_bytes, |_| false);
-            // A client that takes its time gets its answer all the same.
-            drop(tokio::time::timeout(HEAR_OUT_WAIT, reading).await);
+            self.flow.hear_out(self.conn.core.limits.peek_bytes).await;
         }
     }
 
     /// Nobody is there to read it.
-    fn client_left(&self) -> Response<ResponseBody> {
+    pub(super) fn client_left(&self) -> Response<ResponseBody> {
         if let Some(tap) = &self.tap {
             tap.end(Lane::Response, End::Cut(crate::base::Side::Downstream));
         }
         let why = "the request broke off before its end";
-        answer::refusal(self.clothes, http::StatusCode::BAD_REQUEST, why)
+        answer::refusal(self.clothes, StatusCode::BAD_REQUEST, why)
     }
 
     fn edit(&self, kind: &str, at: &str, from: &str, to: &str) {
+        self.record_edit(card::edit(kind, at, from, to));
+    }
+
+    /// Records a change that no rule asked for.
+    pub(super) fn record_edit(&self, edit: EditRecord) {
         if let Some(tap) = &self.tap {
-            let (kind, at) = (kind.to_owned(), at.to_owned());
-            tap.edit(EditRecord { kind, at, from: from.to_owned(), to: to.to_owned() });
+            tap.edit(edit);
         }
     }
 }
@@ -363,10 +437,11 @@ const fn is_unheard(word: Word) -> bool {
     }
 }
 
-fn begin(
+/// Tells the recorder of an exchange; `upstream` is where it goes, if anywhere.
+pub(super) fn begin(
     conn: &Connection,
     parts: &Parts,
-    upstream: &Upstream,
+    (upstream, base): (Option<&Upstream>, Option<&Arc<str>>),
     came: &Came,
 ) -> Option<ExchangeTap> {
     let core = &conn.core;
@@ -378,9 +453,10 @@ fn begin(
         agent: Arc::clone(&conn.agent.name),
         session: session_in(&parts.headers).map(Cow::into_owned),
         orchestrator: Arc::clone(&conn.orchestrator),
-        upstream: Some(Arc::clone(&upstream.url)),
+        upstream: upstream.map(|upstream| Arc::clone(&upstream.url)),
         method: parts.method.clone(),
         target: parts.uri.clone(),
+        base: base.cloned(),
         version: parts.version,
         headers: parts.headers.clone(),
     }))
@@ -406,35 +482,5 @@ fn look(parts: &Parts, clothes: Clothes) -> Look {
     match clothes {
         Clothes::Http if parts.method == Method::POST && is_json() => Look::ForMethod,
         Clothes::Http | Clothes::Grpc => Look::Away,
-    }
-}
-
-/// Tells the agent who called, where it is configured to be told.
-fn add_forwarded(conn: &Connection, parts: &mut Parts) {
-    let kind = conn.agent.config.forwarded;
-    if kind == Forwarded::None {
-        return;
-    }
-    let base = Called::by(parts).base(conn);
-    let host = base.authority.in_url(base.scheme);
-    let proto = base.scheme.as_str();
-    let ip = conn.peer.ip();
-    let fields = match kind {
-        Forwarded::None => return,
-        Forwarded::Forwarded => {
-            let node = if ip.is_ipv6() { format!("\"[{ip}]\"") } else { ip.to_string() };
-            vec![("forwarded", format!("for={node};host=\"{host}\";proto={proto}"))]
-        }
-        Forwarded::XForwarded => vec![
-            ("x-forwarded-for", ip.to_string()),
-            ("x-forwarded-host", host),
-            ("x-forwarded-proto", proto.to_owned()),
-        ],
-    };
-    for (name, value) in fields {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            // What stands there already is kept: a list grows at its end.
-            parts.headers.append(name, value);
-        }
     }
 }

@@ -7,14 +7,15 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::a2a::call;
 use crate::a2a::model::Operation;
@@ -29,6 +30,9 @@ const REPLAY_BYTES_MAX: usize = 64 * 1024;
 
 /// How far into a JSON-RPC body its method is looked for.
 const METHOD_BYTES_MAX: usize = 4 * 1024;
+
+/// How long a client is listened to whose peer cannot be reached.
+const HEAR_OUT_WAIT: Duration = Duration::from_millis(250);
 
 /// Waits for the agent's word before the body is asked for (`Expect: 100-continue`).
 pub(super) type Gate = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -72,6 +76,8 @@ enum State {
     Open,
     Ended,
     Failed,
+    /// The agent answered instead of asking for it.
+    Unwanted,
 }
 
 /// Whether a body may be a JSON-RPC call.
@@ -130,10 +136,19 @@ impl Flow {
         self.lock().kept.can_replay()
     }
 
-    /// Notes that the agent has answered: from here on nothing is kept to be sent again.
+    /// Notes that the agent has answered: from here on nothing is kept to be sent again. A body that it
+    /// has not asked for by then is not wanted, and its client, which waits to be asked, will not send it.
     pub(super) fn answered(&self) {
         self.was_answered.store(true, Ordering::Release);
-        self.lock().kept.end_replay();
+        let mut source = self.lock();
+        source.kept.end_replay();
+        let is_unwanted = source.gate.as_mut().is_some_and(|gate| {
+            gate.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+        });
+        if is_unwanted && source.state == State::Open {
+            source.state = State::Unwanted;
+        }
+        source.gate = None;
     }
 
     /// Whether the JSON-RPC call that passed asks for the extended card.
@@ -153,7 +168,7 @@ impl Flow {
         max: usize,
         mut enough: impl FnMut(&[u8]) -> bool,
     ) -> Result<ReadAhead, BodyError> {
-        let mut seen = Vec::new();
+        let mut seen = Seen::default();
         let mut reader = self.body();
         loop {
             // Everything is kept here, whatever its length: it has not been sent yet.
@@ -161,19 +176,34 @@ impl Flow {
             // Looking at it is not sending it.
             self.lock().kept.nothing_sent();
             match frame {
-                None => return Ok(ReadAhead { octets: seen, is_whole: true }),
+                None => return Ok(ReadAhead { octets: seen.into_octets(), is_whole: true }),
                 Some(Err(error)) => return Err(error),
                 Some(Ok(frame)) => {
                     if let Some(data) = frame.data_ref() {
-                        seen.extend_from_slice(data);
+                        seen.add(data);
                     }
                 }
             }
             let is_whole = self.lock().state == State::Ended;
-            if is_whole || seen.len() >= max || enough(&seen) {
-                return Ok(ReadAhead { octets: seen, is_whole });
+            let octets = seen.octets();
+            if is_whole || octets.len() >= max || enough(octets) {
+                return Ok(ReadAhead { octets: seen.into_octets(), is_whole });
             }
         }
+    }
+
+    /// Reads what is said to a peer that will not hear it, for the recording. A client that takes its time
+    /// gets its answer all the same.
+    pub(super) async fn hear_out(self: &Arc<Self>, max: usize) {
+        drop(tokio::time::timeout(HEAR_OUT_WAIT, self.read_ahead(max, |_| false)).await);
+    }
+
+    /// Sends another body in the place of the one that was read ahead, whole.
+    pub(super) fn replace(&self, body: Bytes) {
+        let mut source = self.lock();
+        debug_assert_eq!(source.state, State::Ended, "only what has been read whole is replaced");
+        source.kept = Kept::default();
+        source.kept.push(body, usize::MAX);
     }
 
     fn lock(&self) -> MutexGuard<'_, Source> {
@@ -202,14 +232,43 @@ impl Flow {
 
 /// What [`Flow::read_ahead`] has read.
 pub(super) struct ReadAhead {
-    pub(super) octets: Vec<u8>,
+    pub(super) octets: Bytes,
     pub(super) is_whole: bool,
+}
+
+/// Octets as they come in. Nearly every request comes in one piece, and that one is not copied.
+#[derive(Default)]
+struct Seen {
+    first: Bytes,
+    joined: BytesMut,
+}
+
+impl Seen {
+    fn add(&mut self, data: &Bytes) {
+        if self.first.is_empty() {
+            self.first = data.clone();
+            return;
+        }
+        if self.joined.is_empty() {
+            self.joined.extend_from_slice(&self.first);
+        }
+        self.joined.extend_from_slice(data);
+    }
+
+    fn octets(&self) -> &[u8] {
+        if self.joined.is_empty() { &self.first } else { &self.joined }
+    }
+
+    fn into_octets(self) -> Bytes {
+        if self.joined.is_empty() { self.first } else { self.joined.freeze() }
+    }
 }
 
 /// A cheap search first: it costs a tenth of a microsecond, and only a hit is parsed.
 fn names_extended_card(octets: &[u8]) -> bool {
     let octets = octets.get(..METHOD_BYTES_MAX).unwrap_or(octets);
-    memmem::find(octets, b"Extended").is_some()
+    static EXTENDED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"Extended"));
+    EXTENDED.find(octets).is_some()
         && call::peek_method(octets)
             .is_some_and(|(operation, _)| operation == Operation::GetExtendedAgentCard)
 }
@@ -285,8 +344,9 @@ impl Drop for Flow {
     fn drop(&mut self) {
         let was_answered = self.was_answered.load(Ordering::Acquire);
         let source = self.source.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if source.state != State::Open {
-            return;
+        match source.state {
+            State::Open | State::Unwanted => {}
+            State::Ended | State::Failed => return,
         }
         if was_answered {
             self.wire.leave_upload_unread();
@@ -327,6 +387,10 @@ impl RequestBody {
             State::Open => {}
             State::Failed => {
                 return Poll::Ready(Some(Err(BodyError::cut(Side::Downstream, "it left"))));
+            }
+            State::Unwanted => {
+                let why = "it answered without asking for the body";
+                return Poll::Ready(Some(Err(BodyError::cut(Side::Upstream, why))));
             }
             State::Ended if self.given <= source.kept.count() && source.trailers.is_some() => {
                 self.given = source.kept.count() + 1;

@@ -19,7 +19,9 @@ use crate::net::trouble::{Trouble, Word};
 use crate::proxy::agent::Upstream;
 use crate::proxy::flow::Flow;
 use crate::proxy::headers;
+use crate::proxy::interim;
 use crate::proxy::passing::Carrier;
+use crate::proxy::wire::Wire;
 
 /// Attempts at one request, the first included. Each further one follows proof that the last was not
 /// looked at, so the bound is only against a peer that refuses for ever.
@@ -38,6 +40,10 @@ pub(super) struct Outbound {
     pub(super) alpn: Alpn,
     /// The bound on waiting for the head of the answer.
     pub(super) first_byte: Option<Duration>,
+    /// Whether the agent is asked to speak something else than HTTP.
+    pub(super) may_upgrade: bool,
+    /// The client's connection.
+    pub(super) wire: Arc<Wire>,
 }
 
 /// Sends a request to `upstream` and waits for the head of the answer.
@@ -46,7 +52,7 @@ pub(super) async fn forward(
     outbound: Outbound,
     flow: &Arc<Flow>,
 ) -> Result<(Response<Incoming>, Carrier), Trouble> {
-    let Outbound { parts, path, alpn, first_byte } = outbound;
+    let Outbound { parts, path, alpn, first_byte, may_upgrade, wire } = outbound;
     let mut parts = Some(parts);
     let mut freshness = Freshness::Any;
     let mut attempt = 1;
@@ -56,10 +62,13 @@ pub(super) async fn forward(
         let Some(head) = (if can_repeat { parts.clone() } else { parts.take() }) else {
             return Err(Trouble::new(Word::Closed, format!("{} gave no answer", upstream.url)));
         };
-        let request = prepare(head, &path, upstream, &lease, flow);
+        let request = prepare(head, &path, upstream, &lease, (flow, &wire));
+        if let (true, Lease::Http1(connection)) = (may_upgrade, &mut lease) {
+            connection.may_upgrade();
+        }
         let answer = within(first_byte, send(&mut lease, request), upstream).await?;
         match answer {
-            Ok(answer) if answer.status() == StatusCode::SWITCHING_PROTOCOLS => {
+            Ok(answer) if answer.status() == StatusCode::SWITCHING_PROTOCOLS && !may_upgrade => {
                 let text = format!("{} switched protocols without being asked to", upstream.url);
                 return Err(Trouble::new(Word::Protocol, text));
             }
@@ -133,7 +142,7 @@ fn prepare(
     path: &PathAndQuery,
     upstream: &Upstream,
     lease: &Lease<super::flow::RequestBody>,
-    flow: &Arc<Flow>,
+    (flow, wire): (&Arc<Flow>, &Arc<Wire>),
 ) -> Request<super::flow::RequestBody> {
     let came_as = parts.version;
     let mut uri = http::uri::Parts::default();
@@ -145,9 +154,8 @@ fn prepare(
                 headers::join_cookies(&mut parts.headers);
             }
             parts.headers.insert(HOST, upstream.host.clone());
-            if parts.headers.contains_key(EXPECT) {
-                await_continue(&mut parts, flow);
-            }
+            let asked = parts.headers.contains_key(EXPECT).then(|| await_continue(flow));
+            interim::pass(&mut parts, came_as, wire, asked);
         }
         Lease::Http2(_) => {
             parts.version = Version::HTTP_2;
@@ -165,8 +173,8 @@ fn prepare(
 }
 
 /// Holds the body back until the agent asks for it, so that a client which waits for `100 Continue` is
-/// told to go on only when the agent wants it to.
-fn await_continue(parts: &mut Parts, flow: &Arc<Flow>) {
+/// told to go on only when the agent wants it to. Gives what is to be told of the agent's word.
+fn await_continue(flow: &Arc<Flow>) -> Arc<Notify> {
     let asked = Arc::new(Notify::new());
     let on_continue = Arc::clone(&asked);
     flow.wait_for(Box::pin(async move {
@@ -176,8 +184,5 @@ fn await_continue(parts: &mut Parts, flow: &Arc<Flow>) {
             () = tokio::time::sleep(CONTINUE_WAIT) => {}
         }
     }));
-    let mut probe = Request::new(());
-    *probe.extensions_mut() = std::mem::take(&mut parts.extensions);
-    hyper::ext::on_informational(&mut probe, move |_| on_continue.notify_one());
-    parts.extensions = std::mem::take(probe.extensions_mut());
+    on_continue
 }

@@ -1,125 +1,86 @@
-//! Where gRPC calls go: to the interface that the agent's card names, which may be another port.
+//! Where gRPC calls go: to the interface that the agent's card names for them.
 //!
-//! The card is learned when it passes. A gRPC call that comes first makes Meddler fetch it, once, on its
-//! own account: it is no traffic of the orchestrator and is not recorded.
+//! A gRPC address has no path, so several interfaces of one agent share one address of Meddler's. Which
+//! of them a call is for, only the call can tell: by its package, which is that of a version, and by the
+//! tenant in its message.
 
-use std::time::Duration;
+use crate::a2a::binding::ProtocolVersion;
+use crate::proxy::agent::{Agent, Upstream};
+use crate::proxy::learned::GrpcInterface;
 
-use http::header::{ACCEPT, HOST, HeaderValue};
-use http::uri::PathAndQuery;
-use http::{Method, Request, StatusCode};
-use tokio::time::Instant;
-use tracing::debug;
-
-use crate::a2a::address::CardShape;
-use crate::net::pool::{Freshness, Lease};
-use crate::net::tls::Alpn;
-use crate::proxy::agent::{Agent, CARD_BELIEVED, CardSeen, Upstream};
-use crate::proxy::flow::RequestBody;
-use crate::proxy::rewrite::{card, coding};
-use crate::proxy::target::WELL_KNOWN;
-
-/// How long the first gRPC call waits for the card.
-const CARD_WAIT: Duration = Duration::from_secs(5);
-
-/// The upstream for gRPC calls: what the card names, else the address that is forwarded to.
-pub(super) async fn upstream(agent: &Agent, card_bytes: usize) -> Upstream {
-    if let Some(known) = &*agent.grpc.load() {
-        return Upstream::clone(known);
-    }
-    // One fetch for all calls that wait for it.
-    let mut seen = agent.card.lock().await;
-    let is_fresh = match *seen {
-        CardSeen::Never => false,
-        CardSeen::InVain(at) => at.elapsed() < CARD_BELIEVED,
+/// The interface for a call of this version and tenant: one that the card names for both, else one for
+/// every tenant, else the first of the version, else the first.
+pub(super) fn pick<'i>(
+    interfaces: &'i [GrpcInterface],
+    version: Option<ProtocolVersion>,
+    tenant: &str,
+) -> Option<&'i GrpcInterface> {
+    let speaks = |interface: &&GrpcInterface| {
+        version.is_none() || interface.version.is_none() || interface.version == version
     };
-    if agent.grpc.load().is_none() && !is_fresh {
-        // The call waits for it, so it is bounded as a whole, whatever the agent does.
-        let limit = agent.config.timeout.first_byte.unwrap_or(CARD_WAIT);
-        if tokio::time::timeout(limit, learn(agent, card_bytes)).await.is_err() {
-            debug!(agent = %agent.name, "the card did not come in time");
-        }
-        *seen = CardSeen::InVain(Instant::now());
-    }
-    match &*agent.grpc.load() {
-        Some(known) => Upstream::clone(known),
+    let of_tenant = |tenant: &str| {
+        interfaces.iter().filter(speaks).find(|interface| interface.tenant == tenant)
+    };
+    of_tenant(tenant)
+        .or_else(|| of_tenant(""))
+        .or_else(|| interfaces.iter().find(speaks))
+        .or_else(|| interfaces.first())
+}
+
+/// Whether the tenant decides where calls of this version go.
+pub(super) fn depends_on_tenant(
+    interfaces: &[GrpcInterface],
+    version: Option<ProtocolVersion>,
+) -> bool {
+    let to = |tenant: &str| pick(interfaces, version, tenant).map(|interface| &interface.to);
+    let anybody = to("");
+    interfaces.iter().any(|interface| to(&interface.tenant) != anybody)
+}
+
+/// The upstream for calls of this version and tenant: what the card names, else what is forwarded to.
+pub(super) fn upstream(agent: &Agent, version: Option<ProtocolVersion>, tenant: &str) -> Upstream {
+    match pick(&agent.learned.grpc(), version, tenant) {
+        Some(interface) => agent.elsewhere(&interface.to),
         None => agent.forward.clone(),
     }
 }
 
-/// Looks for the card where it may lie: below the base path, then at the origin.
-async fn learn(agent: &Agent, card_bytes: usize) {
-    let target = &agent.config.forward;
-    for name in WELL_KNOWN {
-        let asked = PathAndQuery::from_static(name);
-        let below = target.path_for(Some(&asked));
-        let at_origin = target.is_below_origin().then_some(asked);
-        for path in below.into_iter().chain(at_origin) {
-            if let Some(body) = fetch(agent, &path, card_bytes).await {
-                debug!(agent = %agent.name, %path, "fetched the card to learn its gRPC interface");
-                card::learn_from(agent, &body, CardShape::Json);
-                return;
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::addr::{Authority, Scheme};
+    use crate::net::dial::Destination;
+
+    fn interface(version: Option<ProtocolVersion>, tenant: &str, port: u16) -> GrpcInterface {
+        let authority = Authority::parse("a.test", port).unwrap();
+        let to = Destination { scheme: Scheme::Http, authority };
+        GrpcInterface { version, tenant: tenant.to_owned(), to }
     }
-}
 
-async fn fetch(agent: &Agent, path: &PathAndQuery, card_bytes: usize) -> Option<Vec<u8>> {
-    let upstream = &agent.forward;
-    let mut request = Request::new(RequestBody::empty());
-    *request.method_mut() = Method::GET;
-    let headers = request.headers_mut();
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    headers.insert(HOST, upstream.host.clone());
-    for (name, value) in &agent.config.headers.0 {
-        headers.insert(name, value.clone());
-    }
-    let lease = upstream.origin.lease(Alpn::Http1, Freshness::Any).await.ok()?;
-    let (status, headers, body) = match lease {
-        Lease::Http1(mut connection) => {
-            *request.uri_mut() = path.as_str().parse().ok()?;
-            let response = connection.send(request).await.ok()?;
-            let (head, mut incoming) = response.into_parts();
-            let body = whole(&mut incoming, card_bytes, |cx| connection.drive(cx)).await?;
-            upstream.origin.give_back(connection);
-            (head.status, head.headers, body)
+    #[test]
+    fn a_call_goes_to_the_interface_of_its_version_and_tenant() {
+        let (v0_3, v1_0) = (Some(ProtocolVersion::V0_3), Some(ProtocolVersion::V1_0));
+        let all = [
+            interface(v1_0, "acme", 1),
+            interface(v1_0, "", 2),
+            interface(v0_3, "", 3),
+            interface(v1_0, "acme", 4),
+            interface(None, "globex", 5),
+        ];
+        for (version, tenant, port) in [
+            (v1_0, "acme", 1),
+            (v1_0, "other", 2),
+            (v1_0, "", 2),
+            (v0_3, "acme", 3),
+            (v0_3, "globex", 5),
+            (None, "", 2),
+        ] {
+            let picked = pick(&all, version, tenant).unwrap();
+            assert_eq!(picked.to.authority.port(), port, "{version:?} {tenant:?}");
         }
-        Lease::Http2(mut share) => {
-            request.headers_mut().remove(HOST);
-            *request.version_mut() = http::Version::HTTP_2;
-            *request.uri_mut() = format!("{}{path}", upstream.url).parse().ok()?;
-            let response = share.send(request).await.ok()?;
-            let (head, mut incoming) = response.into_parts();
-            (head.status, head.headers, whole(&mut incoming, card_bytes, |_cx| ()).await?)
-        }
-    };
-    if status == StatusCode::OK { coding::undo(&headers, &body, card_bytes) } else { None }
-}
-
-/// A body of at most `max` octets.
-async fn whole(
-    incoming: &mut hyper::body::Incoming,
-    max: usize,
-    mut drive: impl FnMut(&mut std::task::Context<'_>),
-) -> Option<Vec<u8>> {
-    use http_body::Body;
-
-    let mut body = Vec::new();
-    loop {
-        let frame = std::future::poll_fn(|cx| {
-            drive(cx);
-            std::pin::Pin::new(&mut *incoming).poll_frame(cx)
-        });
-        match frame.await {
-            None => return Some(body),
-            Some(frame) => {
-                if let Ok(data) = frame.ok()?.into_data() {
-                    body.extend_from_slice(&data);
-                }
-            }
-        }
-        if body.len() > max {
-            return None;
-        }
+        assert!(depends_on_tenant(&all, v1_0));
+        assert!(!depends_on_tenant(&all[1..3], v1_0), "one of each version");
+        assert_eq!(pick(&all[2..3], v1_0, "").unwrap().to.authority.port(), 3, "better than none");
+        assert_eq!(pick(&[], v1_0, ""), None);
     }
 }

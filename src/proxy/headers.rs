@@ -4,11 +4,11 @@
 //! the map anew, in order; and only when there is something to remove. `Connection: keep-alive` alone
 //! says what is true of our own connection as well, so it stays, and most messages need no change.
 
-use http::Version;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
+use http::{StatusCode, Version};
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -84,6 +84,13 @@ pub(super) fn has_one_host(headers: &HeaderMap, authority: Option<&str>, version
         }
         (Some(host), _) => is_plain(host),
     }
+}
+
+/// Whether an answer has a length although it has no body: hyper would drop the field.
+pub(super) fn keeps_length(head: &http::response::Parts, to: Version) -> bool {
+    matches!(head.status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT)
+        && to != Version::HTTP_2
+        && head.headers.contains_key(CONTENT_LENGTH)
 }
 
 /// Joins the cookies that HTTP/2 may send in several fields, as HTTP/1.1 must not (RFC 9113, 8.2.3).

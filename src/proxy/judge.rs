@@ -8,7 +8,6 @@ use http::request::Parts;
 use tracing::info;
 
 use crate::a2a::call::{self, Call, Head, Recognized};
-use crate::a2a::detect;
 use crate::a2a::edit::Insertion;
 use crate::fault::facts::Facts;
 use crate::fault::rule::RuleSet;
@@ -17,6 +16,7 @@ use crate::proxy::error::BodyError;
 use crate::proxy::exchange::Connection;
 use crate::proxy::flow::{Flow, ReadAhead};
 use crate::proxy::rewrite::coding;
+use crate::proxy::route;
 use crate::record::exchange::{FaultRecord, FaultVerdict};
 use crate::record::tap::ExchangeTap;
 
@@ -92,7 +92,7 @@ pub(super) async fn judge(
 ) -> Result<Option<Plan>, BodyError> {
     let agent = &conn.agent;
     let head = Head { method: &parts.method, uri: &parts.uri, headers: &parts.headers };
-    let mut recognized = detect::recognize(head);
+    let mut recognized = route::recognize(head);
     let needs = rules.needs(&agent.name);
     let mut read = None;
     if needs.body || (needs.operation && recognized.operation.is_none()) {

@@ -52,6 +52,7 @@ pub(super) fn answer(
             plain(wire_answer, mark, version, tap)
         }
         Made::EmptyBody => plain(empty(call), mark, version, tap),
+        Made::Nothing => plain(call::write_nothing(call), mark, version, tap),
         Made::Raw { status, headers: given, body } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
             let mut fields = HeaderMap::new();
@@ -69,7 +70,7 @@ pub(super) fn rest_of_stream(call: &Call, with: Made) -> (Vec<Bytes>, StreamEnd)
         Made::Reply(Reply::Error(error)) | Made::Error { error, .. } => (Vec::new(), Some(error)),
         Made::Reply(reply) => (events_of(&reply).unwrap_or_default(), None),
         Made::Stream { events, error } => (events, error),
-        Made::EmptyBody => (Vec::new(), None),
+        Made::EmptyBody | Made::Nothing => (Vec::new(), None),
         Made::Raw { body, .. } => return (vec![body], StreamEnd::default()),
     };
     let frames = events.iter().map(|event| call::write_event(call, event)).collect();

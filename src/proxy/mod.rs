@@ -18,10 +18,15 @@ mod flow;
 mod forward;
 mod grpc;
 mod headers;
+mod interim;
 mod judge;
 mod kept;
+mod learned;
+mod lookup;
 mod made;
 mod passing;
+pub mod push;
+mod refused;
 mod rewrite;
 mod route;
 mod rules;
@@ -29,19 +34,24 @@ mod running;
 mod serve;
 mod shape;
 mod stream_ids;
+mod survey;
 pub mod target;
+mod upgrade;
+mod way;
 mod wire;
 
 use std::sync::Arc;
 
 pub use rules::Rules;
 pub use running::{AgentAddress, AgentSetup, Proxy, Running, Shared, StartError};
+pub use survey::Interface;
 
 use crate::base::clock::WallClock;
 use crate::base::id::IdSource;
 use crate::base::limits::Limits;
 use crate::base::shutdown::Tasks;
 use crate::net::dial::OwnAddresses;
+use crate::net::jws::SigningKey;
 use crate::record::tap::Tap;
 
 /// What every exchange shares.
@@ -55,4 +65,8 @@ struct Core {
     tasks: Tasks,
     own: Arc<OwnAddresses>,
     agents: Vec<Arc<agent::Agent>>,
+    /// What cards are signed with anew; `None`: no agent asks for it.
+    signer: Option<SigningKey>,
+    webhooks: push::webhooks::Webhooks,
+    receivers: push::Receivers,
 }

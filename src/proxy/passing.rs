@@ -95,6 +95,11 @@ impl Passing {
         Self::new(answer, carrier, None, None, Arc::default())
     }
 
+    /// Whether nothing is to come.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_end_stream()
+    }
+
     /// Puts frames back that were taken out: they go out again first.
     pub(super) fn put_back(&mut self, frames: impl IntoIterator<Item = Frame<Bytes>>) {
         self.ahead.extend(frames);
@@ -180,12 +185,11 @@ impl Passing {
     fn finish(&mut self) {
         self.end_lane(End::Complete);
         self.release_carrier();
-        // What is not reusable by now (the request is still under way, or the agent sends more than it
-        // said) is closed.
+        // What is not reusable by now has its request still under way, or will be closed.
         if let Carrier::Http1 { connection, origin } =
             std::mem::replace(&mut self.carrier, Carrier::Gone)
         {
-            origin.give_back(connection);
+            origin.finish(connection);
         }
     }
 

@@ -5,6 +5,8 @@ use http::uri::PathAndQuery;
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
 
+use crate::a2a::call::{Head, Recognized};
+use crate::a2a::{detect, webhook};
 use crate::net::addr::{Authority, Scheme};
 use crate::net::dial::Destination;
 use crate::proxy::agent::{Agent, Upstream};
@@ -19,6 +21,9 @@ pub(super) const OWN_PREFIX: &str = "/.meddler/";
 /// ... below which lie the other addresses of a card: `SCHEME/HOST:PORT/PATH`.
 pub(super) const TO_PREFIX: &str = "/.meddler/to/";
 
+/// ... and here the public half of the key that cards are signed with.
+pub(super) const JWKS_PATH: &str = "/.meddler/jwks.json";
+
 /// Where a request goes.
 #[derive(Debug)]
 pub(super) enum Route {
@@ -31,9 +36,24 @@ pub(super) enum Route {
     },
     /// To the gRPC interface that the agent's card names.
     Grpc,
+    /// To another address of the agent's, if its card names it.
+    Elsewhere {
+        /// Which.
+        to: Destination,
+        /// With which path.
+        path: PathAndQuery,
+    },
+    /// To Meddler: it is asked for the public half of its key.
+    Keys,
+    /// To the webhook that the address stands for.
+    Push,
     /// Nowhere.
     Refuse(StatusCode, &'static str),
 }
+
+/// Nowhere: it is no address of the agent's.
+pub(super) const NOT_THE_AGENTS: (StatusCode, &str) =
+    (StatusCode::NOT_FOUND, "this address leads to no host of the agent; list it under `also:`");
 
 /// Decides. `clothes` says whether it is a gRPC call.
 pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
@@ -50,12 +70,15 @@ pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
     let path = parts.uri.path();
     if let Some(rest) = path.strip_prefix(TO_PREFIX) {
         return match elsewhere(agent, rest, parts.uri.query()) {
-            Some((upstream, path)) => Route::Forward { upstream, path },
-            None => Route::Refuse(
-                StatusCode::NOT_FOUND,
-                "this address leads to no host of the agent; list it under `also:`",
-            ),
+            Some((to, path)) => Route::Elsewhere { to, path },
+            None => Route::Refuse(NOT_THE_AGENTS.0, NOT_THE_AGENTS.1),
         };
+    }
+    if path == JWKS_PATH && rewrite::can_be_asked_by(&parts.method) {
+        return Route::Keys;
+    }
+    if path.starts_with(webhook::PATH) {
+        return Route::Push;
     }
     if path.starts_with(OWN_PREFIX) {
         return Route::Refuse(StatusCode::NOT_FOUND, "Meddler has nothing at this address");
@@ -74,8 +97,21 @@ pub(super) fn route(agent: &Agent, parts: &Parts, clothes: Clothes) -> Route {
     }
 }
 
+/// What the head of a request tells: whatever is sent to a webhook is a delivery.
+pub(super) fn recognize(head: Head<'_>) -> Recognized {
+    if head.uri.path().starts_with(webhook::PATH) {
+        detect::push_delivery(head)
+    } else {
+        detect::recognize(head)
+    }
+}
+
 /// Reads `SCHEME/HOST:PORT/PATH`, if the agent may be reached there.
-fn elsewhere(agent: &Agent, rest: &str, query: Option<&str>) -> Option<(Upstream, PathAndQuery)> {
+fn elsewhere(
+    agent: &Agent,
+    rest: &str,
+    query: Option<&str>,
+) -> Option<(Destination, PathAndQuery)> {
     let (scheme, rest) = rest.split_once('/')?;
     let scheme = Scheme::parse(scheme)?;
     let slash = rest.find('/').unwrap_or(rest.len());
@@ -90,7 +126,7 @@ fn elsewhere(agent: &Agent, rest: &str, query: Option<&str>) -> Option<(Upstream
         None => PathAndQuery::try_from(path).ok()?,
         Some(query) => PathAndQuery::try_from(format!("{path}?{query}")).ok()?,
     };
-    Some((agent.elsewhere(&Destination { scheme, authority }), path))
+    Some((Destination { scheme, authority }, path))
 }
 
 /// What the answer to a request may be, as far as the head tells: whether a card must be expected.

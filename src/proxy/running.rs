@@ -15,14 +15,18 @@ use crate::base::id::IdSource;
 use crate::base::limits::Limits;
 use crate::base::shutdown::Tasks;
 use crate::net::addr::Scheme;
-use crate::net::dial::{Connect, Dialer, OwnAddresses};
+use crate::net::dial::{Connect, Dialer, OwnAddresses, Port};
+use crate::net::jws::{KeyError, SigningKey};
 use crate::net::listen::{ListenError, Listener};
 use crate::net::pool::PoolConfig;
 use crate::net::tls::{CertificateAuthority, ListenTlsConfig, ServerTls, TlsError};
 use crate::proxy::agent::Agent;
-use crate::proxy::config::{AgentConfig, listen_scheme};
+use crate::proxy::config::{AgentConfig, Signatures, listen_scheme};
 use crate::proxy::exchange::session_in;
+use crate::proxy::push::Receivers;
+use crate::proxy::push::webhooks::Webhooks;
 use crate::proxy::serve::serve;
+use crate::proxy::survey::{self, Interface};
 use crate::proxy::wire::Wire;
 use crate::proxy::{Core, Rules};
 use crate::record::tap::Tap;
@@ -58,6 +62,10 @@ pub struct Shared {
     pub tasks: Tasks,
     /// Where the certificate authority of `listen_tls: auto` is kept.
     pub ca_directory: PathBuf,
+    /// Where the key is kept that cards are signed with anew; made there when it is needed first.
+    pub signing_key: PathBuf,
+    /// The webhooks that are registered.
+    pub webhooks: Webhooks,
 }
 
 /// Entry to the module.
@@ -69,6 +77,24 @@ pub struct Proxy;
 pub struct Running {
     /// Where each agent is heard, in the order given.
     pub addresses: Vec<AgentAddress>,
+    core: Arc<Core>,
+}
+
+impl Running {
+    /// What leads where, by the agents' cards: for each agent, in the order given, the addresses of its
+    /// card. A card that has not passed yet is asked for, all at once, so this may take seconds.
+    pub async fn interfaces(&self) -> Vec<Vec<Interface>> {
+        let asking = self.core.agents.iter().map(|agent| {
+            let (core, agent) = (Arc::clone(&self.core), Arc::clone(agent));
+            self.core.tasks.spawn(async move { survey::interfaces(&core, &agent).await })
+        });
+        let asking: Vec<_> = asking.collect();
+        let mut all = Vec::with_capacity(asking.len());
+        for one in asking {
+            all.push(one.await.unwrap_or_default());
+        }
+        all
+    }
 }
 
 /// Where an agent is heard.
@@ -105,6 +131,15 @@ pub enum StartError {
         #[source]
         source: TlsError,
     },
+    /// Cards can be neither verified nor signed.
+    #[error("agent `{agent}`: cannot do what it says of signed cards")]
+    Keys {
+        /// Whose.
+        agent: String,
+        /// Why not.
+        #[source]
+        source: KeyError,
+    },
 }
 
 impl Proxy {
@@ -113,24 +148,33 @@ impl Proxy {
         let own = Arc::new(OwnAddresses::default());
         let permits = Arc::new(Semaphore::new(shared.limits.connections));
         let mut authority = None;
+        let mut signer = None;
         let mut ports = Vec::with_capacity(agents.len());
         for setup in agents {
-            let AgentSetup { name, config, connect } = setup;
+            let AgentSetup { name, mut config, connect } = setup;
+            let port = Port(ports.len());
+            card_keys(&mut config, &shared, &mut signer)
+                .map_err(|source| StartError::Keys { agent: name.clone(), source })?;
             let tls_wrong = |source| StartError::Tls { agent: name.clone(), source };
             let tls = server_tls(&config, &shared, &mut authority).map_err(tls_wrong)?;
             let connect = match connect {
                 Some(connect) => connect,
-                None => network(&config, &shared.limits, &own).map_err(tls_wrong)?,
+                None => network(&config, &shared.limits, &own, port).map_err(tls_wrong)?,
             };
             let listener = Listener::bind(config.listen.0, Arc::clone(&permits))
                 .map_err(|source| StartError::Listen { agent: name.clone(), source })?;
-            own.listen(listener.addr());
+            own.listen(port, listener.addr());
             let agent = Agent::new(&name, config, connect, pool(&shared.limits), &shared.tasks);
             agent.listen.get_or_init(|| listener.addr());
             ports.push((Arc::new(agent), listener, tls));
         }
         let addresses = ports.iter().map(|(agent, listener, _)| address(agent, listener)).collect();
+        let (webhooks, pool) = (shared.webhooks, pool(&shared.limits));
+        let receivers =
+            Receivers::new(webhooks.config(), &shared.limits, pool, &own, &shared.tasks);
         let core = Arc::new(Core {
+            webhooks,
+            receivers,
             tap: shared.tap,
             rules: shared.rules,
             limits: shared.limits,
@@ -138,6 +182,7 @@ impl Proxy {
             clock: shared.clock,
             tasks: shared.tasks,
             own,
+            signer,
             agents: ports.iter().map(|(agent, ..)| Arc::clone(agent)).collect(),
         });
         for (agent, listener, tls) in ports {
@@ -147,7 +192,7 @@ impl Proxy {
             drop(core.tasks.spawn(accepting.instrument(span)));
         }
         drop(core.tasks.spawn(sweep(Arc::clone(&core))));
-        Ok(Running { addresses })
+        Ok(Running { addresses, core })
     }
 }
 
@@ -174,7 +219,8 @@ fn pool(limits: &Limits) -> PoolConfig {
     PoolConfig {
         idle_max: limits.idle_connections,
         idle_timeout: limits.idle_timeout,
-        header_bytes_max: limits.header_bytes,
+        age_max: limits.connection_age,
+        header_bytes_max: limits.header_bytes.saturating_mul(2),
     }
 }
 
@@ -182,9 +228,10 @@ fn network(
     config: &AgentConfig,
     limits: &Limits,
     own: &Arc<OwnAddresses>,
+    port: Port,
 ) -> Result<Arc<dyn Connect>, TlsError> {
     let timeout = config.timeout.connect.unwrap_or(limits.connect_timeout);
-    let dialer = Dialer::new(config.tls.clone(), timeout, Arc::clone(own));
+    let dialer = Dialer::new(config.tls.clone(), timeout, Arc::clone(own), port);
     if config.tls.insecure {
         warn!(forward = %config.forward, "the agent's certificate is not verified: `tls.insecure`");
     }
@@ -193,6 +240,24 @@ fn network(
         Scheme::Https => dialer.prepare_tls()?,
     }
     Ok(Arc::new(dialer))
+}
+
+/// Reads the keys that an agent's cards are verified by, and ours where it wants them signed anew.
+fn card_keys(
+    config: &mut AgentConfig,
+    shared: &Shared,
+    signer: &mut Option<SigningKey>,
+) -> Result<(), KeyError> {
+    if let Some(keys) = &mut config.card_keys {
+        keys.read()?;
+    }
+    match config.signatures {
+        Signatures::Resign if signer.is_none() => {
+            *signer = Some(SigningKey::open(&shared.signing_key)?);
+        }
+        Signatures::Resign | Signatures::Strip | Signatures::Keep => {}
+    }
+    Ok(())
 }
 
 fn server_tls(
@@ -256,6 +321,7 @@ async fn accept(core: Arc<Core>, agent: Arc<Agent>, listener: Listener, tls: Opt
     drop(listener);
     open.each(Wire::drain);
     agent.close();
+    core.receivers.close();
     // Ends with the last connection, or when time is up.
     tokio::select! {
         () = all_ended(&open) => {}
@@ -290,5 +356,6 @@ async fn sweep(core: Arc<Core>) {
         for agent in &core.agents {
             agent.sweep();
         }
+        core.receivers.sweep();
     }
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tracing::debug;
+use tracing::{debug, info};
 
+use crate::base::limits::Limits;
 use crate::net::addr::Scheme;
 use crate::net::executor::OnTasks;
 use crate::net::listen::{Accepted, HEADER_FIELDS_MAX};
@@ -46,7 +47,7 @@ pub(super) async fn serve(
     accepted: Accepted,
     wire: Arc<Wire>,
 ) {
-    let Accepted { mut socket, peer, permit: _permit } = accepted;
+    let Accepted { mut socket, peer, permit } = accepted;
     let watch = socket.watch();
     let limit = core.limits.sniff_timeout;
     let sniffed = until_stopped(&wire, sniff(&mut socket, limit)).await;
@@ -76,7 +77,8 @@ pub(super) async fn serve(
         Stream::Plain(_) | Stream::Memory(_) => Scheme::Http,
     };
     let shared = Arc::clone(&wire);
-    let conn = Arc::new(Connection { core, agent, wire: shared, peer, scheme, orchestrator });
+    let wires = (shared, permit);
+    let conn = Arc::new(Connection::new(core, agent, wires, (peer, scheme), orchestrator));
     let stream = TokioIo::new(Downstream::new(stream, wire));
     match spoken {
         Spoken::Http2 => http2(&conn, stream, &watch).await,
@@ -99,8 +101,9 @@ async fn http1(
         .auto_date_header(false)
         .half_close(half_close == HalfClose::Allow)
         .max_headers(HEADER_FIELDS_MAX)
-        .max_buf_size(conn.core.limits.header_bytes.max(8192))
-        .serve_connection(stream, service);
+        .max_buf_size(header_bytes_hard(&conn.core.limits))
+        .serve_connection(stream, service)
+        .with_upgrades();
     let serving =
         Serving { connection: serving, drain: |connection| connection.graceful_shutdown() };
     run(&conn.wire, serving, watch).await;
@@ -109,12 +112,18 @@ async fn http1(
     }
 }
 
+/// Where hyper itself turns a head away, with an answer that nobody can mark or record. Up to here it is
+/// read, and `refused` does it better.
+fn header_bytes_hard(limits: &Limits) -> usize {
+    limits.header_bytes.saturating_mul(2).max(8192)
+}
+
 async fn http2(conn: &Arc<Connection>, stream: TokioIo<Downstream>, watch: &SocketWatch) {
     let service = service_fn(|request| {
         let conn = Arc::clone(conn);
         async move { Ok::<_, Infallible>(exchange(conn, request).await) }
     });
-    let limit = u32::try_from(conn.core.limits.header_bytes).unwrap_or(u32::MAX);
+    let limit = u32::try_from(header_bytes_hard(&conn.core.limits)).unwrap_or(u32::MAX);
     let serving = http2::Builder::new(OnTasks(conn.core.tasks.clone()))
         .timer(TokioTimer::new())
         .auto_date_header(false)
@@ -160,6 +169,11 @@ where
         }
         match connection.as_mut().poll(cx) {
             Poll::Ready(Ok(())) => Poll::Ready(()),
+            // hyper has answered with a bare 400, 414 or 431: there is no request to be recorded.
+            Poll::Ready(Err(error)) if error.is_parse() => {
+                info!(%error, "turned away what is no HTTP, or past all limits");
+                Poll::Ready(())
+            }
             Poll::Ready(Err(error)) => {
                 debug!(%error, "connection ended");
                 Poll::Ready(())

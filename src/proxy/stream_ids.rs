@@ -38,7 +38,11 @@ impl StreamIds {
                 }
                 Made::Stream { events, error }
             }
-            Made::Reply(_) | Made::Error { .. } | Made::EmptyBody | Made::Raw { .. } => made,
+            Made::Reply(_)
+            | Made::Error { .. }
+            | Made::EmptyBody
+            | Made::Nothing
+            | Made::Raw { .. } => made,
         }
     }
 

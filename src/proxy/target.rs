@@ -77,6 +77,11 @@ impl Target {
         (rest.starts_with('/') && rest != "/" && !rest.starts_with("/?")).then(|| rest.to_owned())
     }
 
+    /// How much of a path it has: of two that a path lies below, the longer one means it more.
+    pub(super) fn base_len(&self) -> usize {
+        self.base.len()
+    }
+
     /// Whether it has a path, so that a card may lie above it.
     pub fn is_below_origin(&self) -> bool {
         !self.base.is_empty()

@@ -29,6 +29,10 @@ pub(super) struct Wire {
     has_waiters: AtomicBool,
     waiters: Mutex<Vec<Waker>>,
     task: Mutex<Option<Waker>>,
+    /// Whether hyper has written something that it has not flushed yet.
+    is_mid_message: AtomicBool,
+    has_interjection: AtomicBool,
+    interjection: Mutex<Vec<u8>>,
 }
 
 /// The client's stream; tells the [`Wire`] when all has been flushed.
@@ -36,6 +40,9 @@ pub(super) struct Wire {
 pub(super) struct Downstream {
     stream: Stream,
     wire: Arc<Wire>,
+    /// What is being put between two messages, and how much of it has been written.
+    between: Vec<u8>,
+    between_written: usize,
 }
 
 impl Wire {
@@ -97,7 +104,27 @@ impl Wire {
         self.upload_is_unread.load(Ordering::Acquire)
     }
 
+    /// Puts octets on the wire before the answer that is awaited. They are dropped if the answer before
+    /// that has not left whole: hyper's octets may then not be parted.
+    pub(super) fn interject(&self, octets: &[u8]) {
+        if !self.is_mid_message.load(Ordering::Acquire) {
+            let mut held = self.interjection.lock().unwrap_or_else(PoisonError::into_inner);
+            held.extend_from_slice(octets);
+            self.has_interjection.store(true, Ordering::Release);
+        }
+    }
+
+    fn take_interjection(&self) -> Option<Vec<u8>> {
+        if !self.has_interjection.load(Ordering::Acquire) {
+            return None;
+        }
+        self.has_interjection.store(false, Ordering::Release);
+        let mut held = self.interjection.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(std::mem::take(&mut *held))
+    }
+
     fn all_flushed(&self) {
+        self.is_mid_message.store(false, Ordering::Release);
         self.flushed.store(self.polls.load(Ordering::Acquire), Ordering::Release);
         if self.has_waiters.swap(false, Ordering::AcqRel) {
             let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +152,25 @@ impl Wake for Wire {
 
 impl Downstream {
     pub(super) const fn new(stream: Stream, wire: Arc<Wire>) -> Self {
-        Self { stream, wire }
+        Self { stream, wire, between: Vec::new(), between_written: 0 }
+    }
+
+    /// Writes what stands between two messages. hyper's octets wait for it.
+    fn poll_between(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.between.is_empty() {
+            let Some(octets) = self.wire.take_interjection() else { return Poll::Ready(Ok(())) };
+            self.between = octets;
+        }
+        while let Some(rest @ [_, ..]) = self.between.get(self.between_written..) {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.between_written += written;
+        }
+        self.between = Vec::new();
+        self.between_written = 0;
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -145,6 +190,8 @@ impl AsyncWrite for Downstream {
         cx: &mut Context<'_>,
         octets: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_between(cx))?;
+        self.wire.is_mid_message.store(true, Ordering::Release);
         Pin::new(&mut self.stream).poll_write(cx, octets)
     }
 
@@ -153,6 +200,8 @@ impl AsyncWrite for Downstream {
         cx: &mut Context<'_>,
         octets: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_between(cx))?;
+        self.wire.is_mid_message.store(true, Ordering::Release);
         Pin::new(&mut self.stream).poll_write_vectored(cx, octets)
     }
 
@@ -161,6 +210,7 @@ impl AsyncWrite for Downstream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_between(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         self.wire.all_flushed();
         Poll::Ready(Ok(()))

@@ -13,6 +13,7 @@ use crate::a2a::fold::Folded;
 use crate::a2a::frame::Payload as FramePayload;
 use crate::a2a::model::{GrpcCode, Reply, Request, TaskState};
 use crate::a2a::problem::Problem;
+use crate::a2a::webhook;
 use crate::base::Side;
 use crate::record::exchange::{
     EventMark, Exchange, FaultVerdict, Outcome, Payload, RecordedRequest, RecordedResponse,
@@ -20,7 +21,7 @@ use crate::record::exchange::{
 use crate::record::tap::End;
 
 /// Where Meddler receives deliveries.
-const PUSH_PATH: &str = "/.meddler/push/";
+const PUSH_PATH: &str = webhook::PATH;
 /// What carries the token of a delivery.
 const PUSH_HEADER: &str = "x-a2a-notification-token";
 
@@ -62,6 +63,38 @@ pub fn understand(exchange: &Exchange) -> Understood {
     let answer = exchange.response.as_ref().map(read);
     let delivered = exchange.delivered.as_ref().map(read);
     Understood { call, answer, delivered }
+}
+
+/// One call of a JSON-RPC batch.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// What was asked.
+    pub call: Call,
+    /// What the orchestrator was told: `answered`, `error`, or `unanswered`.
+    pub outcome: &'static str,
+}
+
+/// The calls of an exchange that is a batch, in the order they were asked; none of any other.
+pub fn members(exchange: &Exchange) -> Vec<Member> {
+    // The name of every batch begins so, and reading bodies costs.
+    if !exchange.wire_name.starts_with('[') {
+        return Vec::new();
+    }
+    let understood = understand(exchange);
+    let answers = understood.seen().map(|answer| answer.batch.as_slice()).unwrap_or_default();
+    let outcome = |place: usize| match answers.iter().find(|(of, _)| *of == place) {
+        Some((_, answer)) if answer.error.is_some() => "error",
+        Some(_) => "answered",
+        None => "unanswered",
+    };
+    let calls = understood.call.batch.iter().enumerate();
+    calls.map(|(place, call)| Member { call: call.clone(), outcome: outcome(place) }).collect()
+}
+
+/// The URIs of the extensions that header fields and trailers name.
+pub fn extensions(fields: &[(String, String)], trailers: &[(String, String)]) -> Vec<String> {
+    let all = fields.iter().chain(trailers);
+    call::extensions(all.map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 /// The answer put together: its one reply, or the sum of its events.
@@ -113,7 +146,11 @@ pub(super) fn fill(exchange: &mut Exchange, ends: &Ends, arrived_us: [&dyn Fn(u6
     exchange.declared_version.clone_from(&call.declared);
     exchange.operation = call.operation;
     exchange.wire_name.clone_from(&call.wire_name);
+    let told = exchange.ids.task_id.take();
     exchange.ids = call.ids.clone();
+    if told.is_some() {
+        exchange.ids.task_id = told;
+    }
     exchange.problems.extend(call.problems.iter().cloned());
     if let Some(seen) = answer.as_ref().or(delivered.as_ref()) {
         merge_ids(&mut exchange.ids, &seen.ids);
@@ -176,7 +213,9 @@ const fn is_part(body: &Payload) -> bool {
 
 fn head(request: &RecordedRequest) -> (Method, Uri, HeaderMap) {
     let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
-    let uri = request.target.parse().unwrap_or_default();
+    let below = request.target.strip_prefix(request.base.as_str());
+    let target = below.filter(|below| below.starts_with('/')).unwrap_or(&request.target);
+    let uri = target.parse().unwrap_or_default();
     (method, uri, header_map(&request.headers))
 }
 
@@ -256,7 +295,12 @@ fn outcome(exchange: &Exchange, ends: &Ends, understood: &Understood) -> Outcome
         Some(_) => &ends.delivered,
         None => &ends.response,
     };
+    // A request that was answered before its end is not malformed: the answer tells how it went.
+    let is_refused = ends.request == Some(End::Cut(Side::Upstream))
+        && understood.call.request.is_none()
+        && exchange.response.as_ref().is_some_and(|response| response.status >= 400);
     match end {
+        Some(End::Complete) if is_refused => Outcome::Error,
         Some(End::Complete) => outcome_of_content(exchange, understood),
         Some(End::Cut(Side::Upstream)) => Outcome::CutByAgent,
         Some(End::Cut(Side::Downstream)) | None => match outcome_of_content(exchange, understood) {

@@ -84,6 +84,9 @@ pub struct RecordedRequest {
     pub method: String,
     /// The request target, as written.
     pub target: String,
+    /// The path in front of it that is the address of the HTTP+JSON interface called, where the agent's
+    /// card has told: what follows it names the operation. Empty for none.
+    pub base: String,
     /// `1.0`, `1.1` or `2`.
     pub http: String,
     /// The header fields in order, with the names as written.

@@ -6,9 +6,11 @@
 //! store refuses is lost to the recording, counted, and written down as a gap; the traffic never notices.
 
 mod assembly;
+mod body;
 mod coding;
 mod keeper;
 mod live;
+mod pieces;
 mod sessions;
 mod worker;
 

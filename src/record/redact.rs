@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json_path::JsonPath;
 
 use self::body::{Kind, Rules};
-use self::fields::{Declared, Fields, content_type, cover_urls};
+use self::fields::{Declared, Fields, Hooks, content_type, cover_urls};
 use self::learned::Learned;
 use self::ledger::{At, Hit, Ledger};
 use self::texts::Texts;
@@ -194,10 +194,12 @@ impl Redactor {
     fn mask_by_place(&self, exchange: &mut Exchange) -> Ledger<'_> {
         let mut ledger = Ledger::new(&self.key);
         let declared = self.declared.get(&exchange.agent);
+        let hooks = Hooks::of(&exchange.edits);
         let is_parameter = |name: &str| {
             let plain = places::plain_name(name);
             places::is_secret_parameter(name)
                 || self.query.contains(&plain)
+                || hooks.has_parameter(&plain)
                 || declared.is_some_and(|declared| declared.has_parameter(&plain))
         };
         let rules = Rules { is_parameter: &is_parameter, paths: &self.paths };
@@ -236,6 +238,7 @@ impl Redactor {
         for edit in &mut exchange.edits {
             fields.cover_edit(edit, &mut ledger);
         }
+        ledger.secrets.retain(|secret| !hooks.has_value(secret));
         ledger
     }
 

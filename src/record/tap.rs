@@ -7,6 +7,7 @@
 //! a `Bytes` clone pins the read buffer it came from; small pieces are copied for the same reason.
 
 mod queue;
+mod seen;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +19,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::a2a::problem::Problem;
 use crate::base::Side;
 use crate::base::id::ExchangeId;
 use crate::base::limits::Limits;
 use crate::record::exchange::{EditRecord, FaultRecord, UpstreamTrouble};
 
-pub(super) use queue::{Intake, Lost, Open, Seen, Taken};
+pub(super) use queue::{Intake, Lost, Open, Taken};
+pub(super) use seen::Seen;
 
 /// Where exchanges are reported. Cheap to clone; one that records nothing costs nothing.
 #[derive(Clone)]
@@ -55,12 +58,14 @@ pub struct Start {
     pub session: Option<String>,
     /// Who called.
     pub orchestrator: Arc<str>,
-    /// Where it is sent; absent when Meddler answers itself.
+    /// Where it is sent; absent when Meddler answers itself, or when it is told later.
     pub upstream: Option<Arc<str>>,
     /// The HTTP method.
     pub method: http::Method,
     /// The request target, as written.
     pub target: http::Uri,
+    /// The path in front of it that is an interface's address; see `RecordedRequest::base`.
+    pub base: Option<Arc<str>>,
     /// The HTTP version.
     pub version: Version,
     /// The header fields. Names as written, when hyper's `HeaderCaseMap` tells them.
@@ -139,6 +144,13 @@ impl ExchangeTap {
         }
     }
 
+    /// Where the request is sent, when that was not known at its start.
+    pub fn upstream(&self, url: &Arc<str>) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Upstream(Arc::clone(url)));
+        }
+    }
+
     /// The head of an answer (`Lane::Response` or `Lane::Delivered`).
     pub fn head(&self, lane: Lane, version: Version, status: StatusCode, headers: &HeaderMap) {
         if let Some(open) = &self.0 {
@@ -164,6 +176,35 @@ impl ExchangeTap {
     pub fn edit(&self, edit: EditRecord) {
         if let Some(open) = &self.0 {
             open.note(Seen::Edit(Box::new(edit)));
+        }
+    }
+
+    /// An answer of Meddler's own may follow the agent's, however long it takes to make: the exchange is
+    /// not over with the agent's answer, but when nobody reports any more.
+    pub fn may_change(&self) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::MayChange);
+        }
+    }
+
+    /// None follows after all.
+    pub fn stays(&self) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Stays);
+        }
+    }
+
+    /// The task that it belongs to, which is known otherwise than by its octets.
+    pub fn task(&self, task: &str) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Task(task.into()));
+        }
+    }
+
+    /// What is wrong with it, beside what its octets tell.
+    pub fn problem(&self, problem: Problem) {
+        if let Some(open) = &self.0 {
+            open.note(Seen::Problem(Box::new(problem)));
         }
     }
 

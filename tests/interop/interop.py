@@ -4,7 +4,8 @@
 For each round an agent is started, Meddler in front of it, and every client of the version runs its
 whole list of operations directly and through Meddler: the observations must be equal (compare.py).
 Then the recording of that very run is exported, copied to an empty folder and asserted over, once with
-a suite that holds and once with one changed expectation. At last the fault families (faults.py).
+a suite that holds and once with one changed expectation. At last the fault families (faults.py) and push
+notifications (push.py).
 
 The last line is `N passed, N failed`; the exit status is 0 only when nothing failed.
 """
@@ -63,7 +64,7 @@ class Process:
 @contextlib.contextmanager
 def agent(program, python, arguments, work):
     """Starts an agent; gives its `ready` line."""
-    process = Process([PYTHON[python], HERE / program, "--max-seconds", "1500", *arguments], work / "agent.log",
+    process = Process([PYTHON.get(python, "node"), HERE / program, "--max-seconds", "1500", *arguments], work / "agent.log",
                       stdout=subprocess.PIPE)
     try:
         line = process.child.stdout.readline()
@@ -226,7 +227,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--quick", action="store_true", help="a part of the operations")
     p.add_argument("--clients", default="", help="of compare.py: py1,py03,js1,js03")
-    p.add_argument("--only", default="", help="a round's name, or `faults`")
+    p.add_argument("--only", default="", help="a round's name, `faults` or `push`")
     options = p.parse_args()
     tally = Tally()
     for row in ROUNDS:
@@ -235,6 +236,9 @@ def main():
     if not options.only or options.only == "faults":
         import faults
         faults.run(tally, options)
+    if not options.only or options.only == "push":
+        import push
+        push.run(tally, options, sys.modules[__name__])
     print(f"{tally.passed} passed, {tally.failed} failed")
     sys.exit(1 if tally.failed or not tally.passed else 0)
 

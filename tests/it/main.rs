@@ -11,6 +11,7 @@ mod demo;
 mod dialect;
 mod faults;
 mod proxy;
+mod push;
 mod recording;
 mod store;
 mod support;

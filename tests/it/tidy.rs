@@ -27,6 +27,7 @@ const CRATE_HOMES: &[(&str, &[&str])] = &[
     ("println!", &["src/app/"]),
     ("prost::", &["src/a2a/", "src/peer/"]),
     ("rcgen::", &["src/net/tls/ca.rs"]),
+    ("ring::", &["src/net/jws.rs"]),
     ("sled::", &["src/record/store/state.rs"]),
     ("std::env::", &["src/app/", "src/main.rs"]),
     ("tokio::net::", &["src/net/"]),

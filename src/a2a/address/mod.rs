@@ -16,6 +16,10 @@ pub struct Place {
     pub url: String,
     /// The binding named beside it, as written; 0.3's default is `JSONRPC`.
     pub binding: String,
+    /// The version of the protocol named beside it, as written; empty when none is.
+    pub version: String,
+    /// 1.0's tenant; empty when none is named.
+    pub tenant: String,
 }
 
 /// How a card is wrapped.
@@ -36,8 +40,6 @@ pub struct Rewritten {
     pub body: Bytes,
     /// What was changed: place and new address.
     pub changed: Vec<(Place, String)>,
-    /// How many signatures were removed.
-    pub signatures_removed: usize,
 }
 
 /// What decides about an address: the new one, or `None` to leave it.
@@ -47,7 +49,7 @@ type Decide<'a> = &'a mut dyn FnMut(&Place) -> Option<String>;
 pub fn places(body: &[u8], shape: CardShape) -> Vec<Place> {
     let mut places = Vec::new();
     // Looking is rewriting that changes nothing.
-    let nothing = rewrite(body, shape, false, &mut |place| {
+    let nothing = rewrite(body, shape, &mut |place| {
         places.push(place.clone());
         None
     });
@@ -56,25 +58,16 @@ pub fn places(body: &[u8], shape: CardShape) -> Vec<Place> {
 }
 
 /// Replaces addresses: `map` gives the new one, or `None` to leave it. Members, their order, number
-/// spelling and whitespace elsewhere stay. When anything changed and `strip_signatures`, `signatures`
-/// is removed. `None` when nothing changes.
+/// spelling and whitespace elsewhere stay; so do signatures, which no longer fit (see
+/// [`signature`](crate::a2a::signature)). `None` when nothing changes.
 pub fn rewrite(
     body: &[u8],
     shape: CardShape,
-    strip_signatures: bool,
     map: &mut dyn FnMut(&Place) -> Option<String>,
 ) -> Option<Rewritten> {
-    let signatures = if strip_signatures { Signatures::Strip } else { Signatures::Keep };
     match shape {
-        CardShape::Json => json::rewrite(body, &[], signatures, map),
-        CardShape::RpcResult => json::rewrite(body, &["result"], signatures, map),
-        CardShape::Protobuf(version) => protobuf::rewrite(body, version, signatures, map),
+        CardShape::Json => json::rewrite(body, &[], map),
+        CardShape::RpcResult => json::rewrite(body, &["result"], map),
+        CardShape::Protobuf(version) => protobuf::rewrite(body, version, map),
     }
-}
-
-/// What becomes of a card's signatures, which any change breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signatures {
-    Keep,
-    Strip,
 }

@@ -21,6 +21,7 @@ use crate::a2a::edit::{self, Insertion};
 use crate::a2a::frame::{self, Frame};
 use crate::a2a::model::{A2aError, ErrorKind, GrpcCode, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::webhook;
 
 /// The binding.
 pub(super) struct Grpc;
@@ -244,6 +245,31 @@ impl Carrier for Grpc {
         let octets = unpack::message(frame, None, "$", &mut Vec::new());
         insert(call, &octets.ok_or("the frame has no message")?, insertion)
     }
+
+    fn register_webhooks(
+        &self,
+        head: Head<'_>,
+        recognized: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>> {
+        let (version, operation) = (recognized.version?, recognized.operation?);
+        let message = only_message(body, head.headers)?;
+        let changed = webhook::register_in_protobuf(&message, version, operation, decide)?;
+        Some(framed(&changed).to_vec())
+    }
+
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>> {
+        let message = only_message(wire.body, wire.headers)?;
+        Some(framed(&webhook::restore_in_protobuf(&message, find)?).to_vec())
+    }
+}
+
+/// The message of a unary request or answer, inflated; `None` when there is another number of them.
+fn only_message(body: &[u8], headers: &HeaderMap) -> Option<Bytes> {
+    let mut problems = Vec::new();
+    let messages = unpack::messages(body, headers, "$", &mut problems);
+    messages.first().filter(|_| messages.frames.len() == 1 && problems.is_empty()).cloned()
 }
 
 fn insert(call: &Call, octets: &[u8], insertion: &Insertion) -> Result<Bytes, String> {
@@ -309,6 +335,7 @@ fn read_status(call: &Call, status: status::Status, answer: &mut Answer) {
         .or_else(|| errors::kind_of_grpc(call.operation, status.code));
     let error = A2aError {
         kind,
+        is_inferred: false,
         code: kind.map(ErrorKind::code),
         http_status: None,
         grpc_status: Some(status.code),

@@ -24,6 +24,8 @@ use crate::a2a::edit::{self, Insertion};
 use crate::a2a::frame::{self, Frame};
 use crate::a2a::model::{A2aError, ErrorKind, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::splice::text::Node;
+use crate::a2a::webhook;
 
 /// The binding.
 pub(super) struct HttpJson;
@@ -145,7 +147,7 @@ impl Carrier for HttpJson {
     }
 
     fn read_answer(&self, call: &Call, wire: WireView<'_>) -> Answer {
-        match frame::media_type(wire.headers).as_str() {
+        match &*frame::media_type(wire.headers) {
             "text/event-stream" => body::read_stream(call, wire, &|frame, problems| {
                 self.read_event(call, frame, problems)
             }),
@@ -264,6 +266,22 @@ impl Carrier for HttpJson {
         let changed = edit::insert_into_json(text, &[], dialect(call), insertion)?;
         Ok(body::with_data(frame, &changed))
     }
+
+    fn register_webhooks(
+        &self,
+        _: Head<'_>,
+        recognized: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(body).ok()?;
+        let request = ("$".to_owned(), Node::root(text)?, recognized.operation?);
+        webhook::register_in_json(text, &[request], decide)
+    }
+
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>> {
+        webhook::restore_in_text(wire.body, webhook::text_in_json, find)
+    }
 }
 
 /// Reads a delivery to a webhook. Nothing declares its version, but its shape shows it.
@@ -284,7 +302,11 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
         if wire.status != StatusCode::NOT_MODIFIED {
             let body = json::value(&String::from_utf8_lossy(wire.body), "$", &mut Vec::new());
             let error = match body {
-                Some(body) => errors::of_http_body(call.operation, wire.status, &body),
+                Some(body) => {
+                    let mut error = errors::of_http_body(call.operation, wire.status, &body);
+                    errors::infer(&mut error, call.operation, wire.status, &body);
+                    error
+                }
                 None => errors::of_http_status(wire.status),
             };
             ids::put(&mut answer, Reply::Error(error));

@@ -3,6 +3,7 @@
 //! Errors travel under HTTP 200; streams are server-sent events, each one a whole JSON-RPC answer with
 //! the request's id. The id is kept as it was written, so that an answer carries the very same.
 
+mod batch;
 mod envelope;
 mod peek;
 
@@ -24,6 +25,8 @@ use crate::a2a::edit::{self, Insertion};
 use crate::a2a::frame::{self, Frame};
 use crate::a2a::model::{A2aError, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::splice::text::Node;
+use crate::a2a::webhook;
 
 /// The binding.
 pub(super) struct JsonRpc;
@@ -113,21 +116,18 @@ impl Carrier for JsonRpc {
         let mut problems = Vec::new();
         let text = json::text(body, "$", &mut problems);
         match Envelope::read(&text, "$", &mut problems) {
-            Some(envelope) if envelope.is_request() => {
+            Some(mut envelope) if envelope.is_request() => {
                 call.problems.append(&mut problems);
-                read_envelope(&envelope, call);
+                read_envelope(&mut envelope, call);
             }
             Some(_) => not_rpc(head, call),
-            None if text.trim_start().starts_with('[') => {
-                let text = "a batch: its members are passed on, not read";
-                call.problems.push(Problem::new("batch", "$", text));
-            }
+            None if batch::is_one(&text) => batch::read_call(&text, call),
             None => call.problems.append(&mut problems),
         }
     }
 
     fn read_answer(&self, call: &Call, wire: WireView<'_>) -> Answer {
-        match frame::media_type(wire.headers).as_str() {
+        match &*frame::media_type(wire.headers) {
             "text/event-stream" => body::read_stream(call, wire, &|frame, problems| {
                 self.read_event(call, frame, problems)
             }),
@@ -140,7 +140,7 @@ impl Carrier for JsonRpc {
         let mut event =
             Event { start: frame.start, len: frame.raw.len() as u64, event: None, error: None };
         let text = json::text(data, "$", problems);
-        let Some(envelope) = Envelope::read(&text, "$", problems) else { return Some(event) };
+        let Some(mut envelope) = Envelope::read(&text, "$", problems) else { return Some(event) };
         match envelope.outcome(call, "$", problems) {
             Some(Ok(result)) => {
                 let from = problems.len();
@@ -170,6 +170,11 @@ impl Carrier for JsonRpc {
                 body::json_answer(status, "application/json", failure)
             }
         }
+    }
+
+    fn write_nothing(&self, call: &Call) -> WireAnswer {
+        let nothing = success(call, &Value::Null);
+        body::json_answer(StatusCode::OK, "application/json", nothing)
     }
 
     fn write_stream_head(&self) -> (StatusCode, HeaderMap) {
@@ -228,6 +233,33 @@ impl Carrier for JsonRpc {
         let changed = edit::insert_into_json(text, &["result"], dialect(call), insertion)?;
         Ok(body::with_data(frame, &changed))
     }
+
+    fn register_webhooks(
+        &self,
+        _: Head<'_>,
+        _: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(body).ok()?;
+        let root = Node::root(text)?;
+        // A2A has no batches, but a server that takes them would register their webhooks too.
+        let items = root.items().into_iter().enumerate();
+        let items = items.map(|(index, item)| (format!("$[{index}]"), item));
+        let requests: Vec<_> = std::iter::once(("$".to_owned(), root))
+            .chain(items)
+            .filter_map(|(at, envelope)| {
+                let method = envelope.get("method")?.as_string()?;
+                let params = envelope.get("params")?;
+                Some((format!("{at}.params"), params, operation_of(&method).0))
+            })
+            .collect();
+        webhook::register_in_json(text, &requests, decide)
+    }
+
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>> {
+        webhook::restore_in_text(wire.body, webhook::text_in_json, find)
+    }
 }
 
 /// A request that posts JSON but is no JSON-RPC: not A2A after all.
@@ -236,14 +268,14 @@ fn not_rpc(head: Head<'_>, call: &mut Call) {
     call.wire_name = detect::request_line(head);
 }
 
-fn read_envelope(envelope: &Envelope<'_>, call: &mut Call) {
+fn read_envelope(envelope: &mut Envelope<'_>, call: &mut Call) {
     envelope.check_request(&mut call.problems);
     call.rpc_id = envelope.id();
     call.wire_name = envelope.method().unwrap_or_default();
     (call.operation, call.version) = operation_of(&call.wire_name);
     call.problems.extend(shared::mismatch(call));
     if call.version.is_none() {
-        call.version = call.declared.as_deref().and_then(ProtocolVersion::parse);
+        call.version = shared::declared_or_default(call);
         return;
     }
     let params = envelope.params(&mut call.problems);
@@ -261,14 +293,19 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
     let mut answer = Answer::default();
     let mut problems = Vec::new();
     let text = json::text(wire.body, "$", &mut problems);
+    if !call.batch.is_empty() && batch::is_one(&text) {
+        batch::read_answer(&text, call, wire.status, &mut answer, &mut problems);
+        shared::add(&mut answer, "response", problems);
+        return answer;
+    }
     let envelope = Envelope::read(&text, "$", &mut problems)
         .filter(|envelope| envelope.is_answer(wire.status));
     match envelope {
-        Some(envelope) => {
+        Some(mut envelope) => {
             if !media_type.ends_with("json") {
                 answer.problems.push(body::wrong_content_type(media_type));
             }
-            read_outcome(&envelope, call, wire.status, &mut answer, &mut problems);
+            read_outcome(&mut envelope, call, wire.status, &mut answer, &mut problems);
         }
         None if !wire.status.is_success() => {
             // Answered below JSON-RPC (a gateway, authentication): the body may be anything.
@@ -297,7 +334,7 @@ fn read_plain(call: &Call, wire: WireView<'_>, media_type: &str) -> Answer {
 }
 
 fn read_outcome(
-    envelope: &Envelope<'_>,
+    envelope: &mut Envelope<'_>,
     call: &Call,
     status: StatusCode,
     answer: &mut Answer,

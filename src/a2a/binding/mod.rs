@@ -15,8 +15,8 @@ use std::str::FromStr;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 pub(crate) use jsonrpc::{peek_method, peek_rpc_id};
-pub(crate) use shared::VERSION;
 pub(crate) use shared::json::members;
+pub(crate) use shared::{EXTENSIONS, VERSION};
 
 use crate::a2a::call::{
     Answer, Call, Event, Head, Recognized, StreamEnd, WireAnswer, WireRequest, WireView,
@@ -25,6 +25,7 @@ use crate::a2a::edit::Insertion;
 use crate::a2a::frame::Frame;
 use crate::a2a::model::{A2aError, Operation, Reply, Request, StreamResponse};
 use crate::a2a::problem::Problem;
+use crate::a2a::webhook;
 
 /// How calls are carried in one binding.
 ///
@@ -48,6 +49,11 @@ pub(crate) trait Carrier: Sync {
 
     /// Writes a plain answer.
     fn write_reply(&self, call: &Call, reply: &Reply) -> WireAnswer;
+
+    /// Writes an answer that is well formed and says nothing.
+    fn write_nothing(&self, call: &Call) -> WireAnswer {
+        self.write_reply(call, &Reply::Empty)
+    }
 
     /// The head of a stream.
     fn write_stream_head(&self) -> (StatusCode, HeaderMap);
@@ -82,6 +88,18 @@ pub(crate) trait Carrier: Sync {
         frame: &Frame,
         insertion: &Insertion,
     ) -> Result<Bytes, String>;
+
+    /// Replaces the webhooks that a request registers. `None` when nothing changes.
+    fn register_webhooks(
+        &self,
+        head: Head<'_>,
+        recognized: &Recognized,
+        body: &[u8],
+        decide: webhook::Decide<'_>,
+    ) -> Option<Vec<u8>>;
+
+    /// Puts the orchestrator's own webhooks back into an answer. `None` when nothing changes.
+    fn restore_webhooks(&self, wire: WireView<'_>, find: webhook::Find<'_>) -> Option<Vec<u8>>;
 }
 
 /// The bindings, in the order in which they are asked whether a request is theirs: gRPC says so by its
@@ -153,6 +171,10 @@ impl ProtocolVersion {
     /// The version that a declared one is served by: the same major version, and for 0 the same minor
     /// (`1.1` is 1.0, `0.3.0` is 0.3). `None` for others.
     pub fn parse(text: &str) -> Option<Self> {
+        // Several are none, unless they are one.
+        if let Some((first, rest)) = text.split_once(',') {
+            return Self::parse(first).filter(|first| Self::parse(rest) == Some(*first));
+        }
         let mut numbers = text.trim().trim_start_matches('v').split('.');
         match (numbers.next(), numbers.next()) {
             (Some("1"), _) => Some(Self::V1_0),

@@ -83,6 +83,17 @@ pub fn from_json(
     encoded(&schema, value, Unknown::Refused)
 }
 
+/// An agent card as the ProtoJSON value of its schema.
+pub(in crate::a2a) fn card_to_json(version: ProtocolVersion, octets: &[u8]) -> Option<Value> {
+    let operation = Operation::GetExtendedAgentCard;
+    to_json(version, operation, Message::Response, octets, &mut Vec::new())
+}
+
+/// The schema of 1.0's agent card.
+pub(in crate::a2a) fn agent_card() -> Option<MessageDescriptor> {
+    schema(ProtocolVersion::V1_0, Operation::GetExtendedAgentCard, Message::Response)
+}
+
 /// Whether members that the schema does not know are taken.
 #[derive(Clone, Copy)]
 enum Unknown {

@@ -6,6 +6,8 @@
 mod grpc;
 mod sse;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 pub use grpc::GrpcSplitter;
 use http::HeaderMap;
@@ -72,7 +74,7 @@ pub struct Leftover {
 /// The splitter for a body with these header fields, by its content type; `None` for a plain body.
 pub fn splitter(headers: &HeaderMap) -> Option<Box<dyn Splitter>> {
     let frame_bytes = Limits::default().frame_bytes;
-    match media_type(headers).as_str() {
+    match &*media_type(headers) {
         "text/event-stream" => Some(Box::new(SseSplitter::new(frame_bytes))),
         media_type if is_grpc(media_type) => Some(Box::new(GrpcSplitter::new(frame_bytes))),
         _ => None,
@@ -86,11 +88,17 @@ pub fn split(splitter: &mut dyn Splitter, body: &[u8]) -> (Vec<Frame>, Option<Le
 }
 
 /// The media type that a head declares, in lower case and without parameters; empty when absent.
-pub(crate) fn media_type(headers: &HeaderMap) -> String {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return String::new() };
-    let text = String::from_utf8_lossy(value.as_bytes());
-    let essence = text.split(';').next().unwrap_or_default();
-    essence.trim().to_ascii_lowercase()
+/// Asked of every request by every binding, so nearly always it is a part of what stands there.
+pub(crate) fn media_type(headers: &HeaderMap) -> Cow<'_, str> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Cow::Borrowed("") };
+    let octets = value.as_bytes();
+    let end = memchr::memchr(b';', octets).unwrap_or(octets.len());
+    let essence = octets.get(..end).unwrap_or_default().trim_ascii();
+    if essence.iter().any(u8::is_ascii_uppercase) {
+        Cow::Owned(String::from_utf8_lossy(essence).to_ascii_lowercase())
+    } else {
+        String::from_utf8_lossy(essence)
+    }
 }
 
 /// Whether a media type is gRPC with protobuf messages: `application/grpc`, `application/grpc+proto`.

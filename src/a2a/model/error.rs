@@ -9,6 +9,8 @@ use serde_json::Value;
 pub struct A2aError {
     /// Which error; `None` when no number or name tells.
     pub kind: Option<ErrorKind>,
+    /// Whether nothing that came names the kind, so that it follows from status and operation only.
+    pub is_inferred: bool,
     /// The JSON-RPC code that came, or the one the error's row names.
     pub code: Option<i64>,
     /// The HTTP status that came.
@@ -234,6 +236,7 @@ impl A2aError {
     pub fn of(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind: Some(kind),
+            is_inferred: false,
             code: Some(kind.code()),
             http_status: None,
             grpc_status: None,

@@ -10,9 +10,9 @@ use super::file::below;
 use super::tree::{Key, Node, Scalar, Value};
 use super::{later, typed};
 use crate::admin::AgentInfo;
-use crate::net::tls::ListenTlsConfig;
+use crate::net::tls::{ClientTlsConfig, ListenTlsConfig};
 use crate::peer::scripted::script::Script;
-use crate::proxy::config::AgentConfig;
+use crate::proxy::config::{AgentConfig, CardKeys};
 
 /// One remote agent.
 #[derive(Clone, Debug)]
@@ -40,6 +40,7 @@ impl Agent {
             name: self.name.clone(),
             url: format!("{scheme}://{at}"),
             forward: self.script.is_none().then(|| self.proxy.forward.to_string()),
+            interfaces: Vec::new(),
         }
     }
 }
@@ -157,8 +158,10 @@ fn read(key: &Key, node: &Node, base: &Path, faults: &mut Vec<Fault>) -> Option<
 /// Takes the paths of certificates from the file's directory.
 fn rebase(proxy: &mut AgentConfig, base: &Path) {
     let rebase = |path: &mut PathBuf| *path = below(base, path);
-    for path in [&mut proxy.tls.ca, &mut proxy.tls.cert, &mut proxy.tls.key] {
-        path.iter_mut().for_each(rebase);
+    rebase_client(&mut proxy.tls, base);
+    match &mut proxy.card_keys {
+        Some(CardKeys::File { path, .. }) => rebase(path),
+        Some(CardKeys::Url(_)) | None => {}
     }
     match &mut proxy.listen_tls {
         Some(ListenTlsConfig::Files(files)) => {
@@ -167,5 +170,12 @@ fn rebase(proxy: &mut AgentConfig, base: &Path) {
             files.client_ca.iter_mut().for_each(rebase);
         }
         Some(ListenTlsConfig::Auto(_)) | None => {}
+    }
+}
+
+/// The same for TLS towards others.
+pub(super) fn rebase_client(tls: &mut ClientTlsConfig, base: &Path) {
+    for path in [&mut tls.ca, &mut tls.cert, &mut tls.key].into_iter().flatten() {
+        *path = below(base, path);
     }
 }

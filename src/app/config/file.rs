@@ -13,6 +13,7 @@ use super::tree::{Key, Node, Value};
 use super::{later, typed};
 use crate::admin::AdminConfig;
 use crate::fault::rule::{RuleConfig, RuleSet, RuleSetOptions};
+use crate::proxy::push::config::PushConfig;
 use crate::proxy::target::Base;
 use crate::record::redact::RedactConfig;
 
@@ -29,6 +30,10 @@ pub struct Config {
     pub admin: Option<AdminConfig>,
     /// What agents and orchestrators reach Meddler by, when that differs.
     pub advertise: Option<Base>,
+    /// Where the key is that cards are signed with; `None`: in the store.
+    pub signing_key: Option<PathBuf>,
+    /// What becomes of webhooks.
+    pub push: PushConfig,
     /// The remote agents, in the order of the file.
     pub agents: Vec<Agent>,
     /// The fault rules, in the order of the file, those of `fuzz:` after the others.
@@ -55,6 +60,8 @@ pub(super) const KEYS: &[&str] = &[
     "redact",
     "admin",
     "advertise",
+    "signing_key",
+    "push",
     "remote_agents",
     "faults",
     "fuzz",
@@ -167,11 +174,14 @@ fn read(root: &Node, base: &Path, faults: &mut Vec<Fault>) -> Config {
         redact: section(root, "redact", faults).unwrap_or_default(),
         admin: section(root, "admin", faults),
         advertise: section(root, "advertise", faults),
+        signing_key: section::<PathBuf>(root, "signing_key", faults).map(|key| below(base, &key)),
+        push: section(root, "push", faults).unwrap_or_default(),
         agents: agent::read_all(root.member("remote_agents"), base, faults),
         faults: Vec::new(),
         tests: if root.member("tests").is_some() { Tests::Present } else { Tests::Absent },
     };
     config.store.path = below(base, &config.store.path);
+    agent::rebase_client(&mut config.push.tls, base);
     check_admin(root, config.admin.as_ref(), faults);
     read_faults(root, &mut config, faults);
     config

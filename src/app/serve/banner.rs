@@ -45,11 +45,13 @@ mod tests {
                     name: "billing".to_owned(),
                     url: "http://127.0.0.1:8095".to_owned(),
                     forward: Some("http://billing.test/a2a".to_owned()),
+                    interfaces: Vec::new(),
                 },
                 AgentInfo {
                     name: "shipping".to_owned(),
                     url: "http://127.0.0.1:8096".to_owned(),
                     forward: None,
+                    interfaces: Vec::new(),
                 },
             ],
         };

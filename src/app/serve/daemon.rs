@@ -5,10 +5,10 @@ use std::io::Write;
 use tokio::runtime::Handle;
 
 use super::recording::Recorded;
-use crate::admin::{Daemon, DaemonInfo};
+use crate::admin::{AgentInfo, Daemon, DaemonInfo, InterfaceInfo};
 use crate::base::clock::WallClock;
 use crate::base::shutdown::Tasks;
-use crate::proxy::Rules;
+use crate::proxy::{self, Interface, Rules};
 use crate::record::jsonl::{self, Header};
 use crate::record::query::{Filter, QueryError, Recording};
 use crate::record::store::{Health, SessionRecord};
@@ -19,6 +19,7 @@ pub(super) struct Running {
     pub(super) info: DaemonInfo,
     /// `None`: it does not record.
     pub(super) recorded: Option<Recorded>,
+    pub(super) proxies: proxy::Running,
     pub(super) rules: Rules,
     pub(super) tasks: Tasks,
     pub(super) runtime: Handle,
@@ -31,6 +32,18 @@ impl Daemon for Running {
     fn info(&self) -> DaemonInfo {
         let session = self.recorded.as_ref().map(|recorded| recorded.recorder.session());
         DaemonInfo { session: session.unwrap_or_default(), ..self.info.clone() }
+    }
+
+    fn agents(&self) -> Vec<AgentInfo> {
+        // Asked on a thread that may wait, as for a flush.
+        let interfaces = self.runtime.block_on(self.proxies.interfaces());
+        let agents = self.info.agents.iter().zip(interfaces);
+        agents
+            .map(|(agent, interfaces)| AgentInfo {
+                interfaces: interfaces.into_iter().map(shown).collect(),
+                ..agent.clone()
+            })
+            .collect()
     }
 
     fn flush(&self) -> Result<(), String> {
@@ -71,4 +84,10 @@ impl Daemon for Running {
             Some(Health::Well) | None => None,
         }
     }
+}
+
+fn shown(interface: Interface) -> InterfaceInfo {
+    let Interface { at, binding, version, tenant, written, delivered, bypass } = interface;
+    let bypass = bypass.map(str::to_owned);
+    InterfaceInfo { at, binding, version, tenant, delivered, written, bypass }
 }

@@ -111,6 +111,11 @@ impl Started {
             clock: clock.clone(),
             tasks: tasks.clone(),
             ca_directory: config.store.path.join("ca"),
+            signing_key: config
+                .signing_key
+                .clone()
+                .unwrap_or_else(|| config.store.path.join("keys/card.pem")),
+            webhooks: proxies::webhooks(config, recorded.as_ref(), &limits, clock)?,
         };
         let proxies = match proxies::start(config, shared) {
             Ok(proxies) => proxies,
@@ -135,6 +140,7 @@ impl Started {
         let running = Running {
             info: info.clone(),
             recorded: recorded.clone(),
+            proxies,
             rules,
             tasks: tasks.clone(),
             runtime: Handle::current(),

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use super::admin_port::{TAKEN, is_taken};
 use super::played::Played;
+use super::recording::Recorded;
 use crate::app::config::{Agent, Config, PLAYED, rule_options};
-use crate::app::failure::Failure;
+use crate::app::failure::{Explain, Failure};
+use crate::base::clock::WallClock;
 use crate::base::id::InstanceId;
+use crate::base::limits::Limits;
 use crate::fault::rule::{RuleSet, RuleSetOptions};
 use crate::net::dial::Connect;
 use crate::peer::scripted::agent::ScriptedAgent;
 use crate::proxy::config::AgentConfig;
+use crate::proxy::push::webhooks::Webhooks;
 use crate::proxy::{AgentSetup, Proxy, Running, Shared, StartError};
 
 /// The rules of a configuration, ready to be asked.
@@ -38,6 +42,21 @@ fn canary_base(config: &Config) -> Option<String> {
     Some(format!("{}/.meddler/canary/", base.trim_end_matches('/')))
 }
 
+/// The webhooks that are registered: kept in the store, where there is one.
+pub(super) fn webhooks(
+    config: &Config,
+    recorded: Option<&Recorded>,
+    limits: &Limits,
+    clock: &WallClock,
+) -> Result<Webhooks, Failure> {
+    let (push, clock) = (config.push.clone(), clock.clone());
+    let Some(Recorded { store, recorder: events, .. }) = recorded else {
+        return Ok(Webhooks::in_memory(push, limits, clock));
+    };
+    let kept = Webhooks::kept_in(Arc::clone(store), events.clone(), push, limits, clock);
+    kept.doing(|| "cannot read the registered webhooks".to_owned())
+}
+
 /// Serves every agent, or none.
 pub(super) fn start(config: &Config, shared: Shared) -> Result<Running, Failure> {
     let setups = config
@@ -52,7 +71,7 @@ pub(super) fn start(config: &Config, shared: Shared) -> Result<Running, Failure>
     Proxy::start(setups, shared).map_err(|error| {
         let taken = match &error {
             StartError::Listen { source, .. } => is_taken(source),
-            StartError::Tls { .. } => false,
+            StartError::Tls { .. } | StartError::Keys { .. } => false,
         };
         let failure = Failure::from(error);
         if taken { failure.with_hint(TAKEN) } else { failure }

@@ -22,8 +22,12 @@ pub(super) enum Empty {
     Parts,
     /// No body at all.
     Body,
+    /// A result of null, an empty object, a message of no octets: what the binding has for nothing.
+    Nothing,
     /// A stream without events.
     Stream,
+    /// A stream that ends after the task it begins with.
+    Initial,
     /// A card without a single member.
     Card,
 }
@@ -33,7 +37,9 @@ const FORMS: &[(&str, Empty)] = &[
     ("message", Empty::Message),
     ("parts", Empty::Parts),
     ("body", Empty::Body),
+    ("nothing", Empty::Nothing),
     ("stream", Empty::Stream),
+    ("initial", Empty::Initial),
     ("card", Empty::Card),
 ];
 
@@ -67,31 +73,40 @@ impl Fault for Empty {
     fn scope(&self) -> Operations {
         match self {
             Self::Card => Operations::CARDS,
-            Self::Task | Self::Message | Self::Parts | Self::Body | Self::Stream => {
-                Operations::SENDS
-            }
+            Self::Task
+            | Self::Message
+            | Self::Parts
+            | Self::Body
+            | Self::Nothing
+            | Self::Stream
+            | Self::Initial => Operations::SENDS,
         }
     }
 
     fn needs(&self, from: Start) -> Needs {
         match self {
-            Self::Task | Self::Message | Self::Parts => made::needs(from),
-            Self::Body | Self::Stream | Self::Card => Needs::default(),
+            Self::Task | Self::Message | Self::Parts | Self::Initial => made::needs(from),
+            Self::Body | Self::Nothing | Self::Stream | Self::Card => Needs::default(),
         }
     }
 
     fn place(&self, call: &Call, from: Start) -> Result<Option<Place>, String> {
         match (self, Shape::of(call.operation)) {
-            (Self::Task | Self::Message | Self::Parts, _) => {
-                made::place_of_task(call, from).map(Some)
-            }
-            (Self::Stream, _) if !call.operation.is_streaming() => {
+            (Self::Stream | Self::Initial, _) if !call.operation.is_streaming() => {
                 Err(format!("{} is not answered by a stream", call.operation))
+            }
+            (Self::Initial, _) if from != Start::Beginning => {
+                Err("the task that a stream begins with is its first event".to_owned())
+            }
+            (Self::Task | Self::Message | Self::Parts | Self::Initial, _) => {
+                made::place_of_task(call, from).map(Some)
             }
             (Self::Card, Shape::TaskOrMessage | Shape::Task | Shape::Other) => {
                 Err(format!("{} is not answered by a card", call.operation))
             }
-            (Self::Stream | Self::Body | Self::Card, _) => Ok(Some(Place::of_start(from))),
+            (Self::Stream | Self::Body | Self::Nothing | Self::Card, _) => {
+                Ok(Some(Place::of_start(from)))
+            }
         }
     }
 
@@ -115,6 +130,25 @@ impl Fault for Empty {
                 Start::Beginning => ("an empty body", Made::EmptyBody),
                 Start::Event(_) => ("the end of the stream", nothing),
             },
+            Self::Nothing => match shot.from {
+                Start::Beginning => ("nothing", Made::Nothing),
+                Start::Event(_) => ("the end of the stream", nothing),
+            },
+            Self::Initial => {
+                let outline = Outline { state, said: None, artifacts: Vec::new() };
+                let made = match made::answer(shot, Meaning::Task(outline)) {
+                    Made::Stream { mut events, error } => {
+                        events.truncate(1);
+                        Made::Stream { events, error }
+                    }
+                    other @ (Made::Reply(_)
+                    | Made::Error { .. }
+                    | Made::EmptyBody
+                    | Made::Nothing
+                    | Made::Raw { .. }) => other,
+                };
+                ("the task that a stream begins with, and no more", made)
+            }
             Self::Stream => match shot.from {
                 Start::Beginning => ("a stream without events", nothing),
                 Start::Event(_) => ("the end of the stream", nothing),
@@ -148,6 +182,7 @@ mod tests {
         check(&json!("parts"), Operation::SendMessage, "message([])");
         check(&json!("parts"), Operation::GetTask, "task(completed: [])");
         check(&json!("body"), Operation::SendMessage, "empty body");
+        check(&json!("nothing"), Operation::SendMessage, "nothing");
         check(&json!("body"), Operation::ListTasks, "empty body");
         check(&json!("card"), Operation::AgentCard, "card({})");
     }
@@ -159,6 +194,8 @@ mod tests {
         check(&json!("message"), send, r#"stream[message([""])]"#);
         check(&json!("parts"), send, "stream[message([])]");
         check(&json!("stream"), send, "stream[]");
+        check(&json!("initial"), send, "stream[task(submitted)]");
+        check(&json!("nothing"), send, "nothing");
         check(&json!("body"), send, "empty body");
         let at = |form: &str| does_at(&json!({ "empty": form }), send, 2);
         assert_eq!(at("task"), "from 2: stream[last status(completed)]");
@@ -187,7 +224,7 @@ mod tests {
             &json!("taks"),
             Operation::SendMessage,
             "inject.empty: unknown form `taks`, did you mean `task`? \
-             known: task, message, parts, body, stream, card",
+             known: task, message, parts, body, nothing, stream, initial, card",
         );
     }
 }

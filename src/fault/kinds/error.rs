@@ -172,6 +172,7 @@ impl Settings {
         }
         let error = A2aError {
             kind: None,
+            is_inferred: false,
             code: None,
             http_status: Some(number),
             grpc_status: Some(GrpcCode::of_http(number)),
@@ -191,6 +192,7 @@ impl Settings {
         let message = self.message.clone().unwrap_or_else(|| code.name().to_owned());
         let error = A2aError {
             kind: None,
+            is_inferred: false,
             code: None,
             http_status: Some(code.http_status()),
             grpc_status: Some(code),

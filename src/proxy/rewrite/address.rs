@@ -15,13 +15,23 @@ use crate::proxy::target::{Base, Target};
 const AUTHORITY_IN_PATH: &AsciiSet =
     &CONTROLS.add(b'[').add(b']').add(b'/').add(b'?').add(b'#').add(b'%');
 
+/// How gRPC names an address that a resolver is to look up, longest first: `dns:host:port` is allowed.
+const RESOLVERS: &[&str] = &["dns:///", "passthrough:///", "ipv4:", "ipv6:", "dns:"];
+
+/// Where the host stands in the one that names a resolver's own address: `dns://8.8.8.8/host:port`.
+const DNS_AT: &str = "dns://";
+
+/// What stands in for a form that our own address cannot take.
 const DNS: &str = "dns:///";
+
 const GRPC_DEFAULT_PORT: u16 = 443;
 
 /// An address as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Written<'a> {
-    pub(super) style: Style,
+    pub(super) style: Style<'a>,
+    /// `user:password@`, or nothing.
+    user: &'a str,
     pub(super) authority: Authority,
     /// Path and query, as written; may be empty.
     pub(super) rest: &'a str,
@@ -29,11 +39,11 @@ pub(super) struct Written<'a> {
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum Style<'a> {
     /// `host:port`
     Bare,
-    /// `dns:///host:port`
-    Dns,
+    /// `dns:///host:port`, with what stands before the host.
+    Resolved(&'a str),
     /// `http://` or `https://`
     Url(Scheme),
     /// `grpc://` or `grpcs://`
@@ -43,8 +53,9 @@ pub(super) enum Style {
 impl<'a> Written<'a> {
     /// Reads an address. `None` for a relative one, and for what is no address.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
-        if let Some(rest) = text.strip_prefix(DNS) {
-            return Self::with(Style::Dns, rest, GRPC_DEFAULT_PORT);
+        if let Some(start) = resolver(text) {
+            let (start, rest) = text.split_at_checked(start)?;
+            return Self::with(Style::Resolved(start), rest, GRPC_DEFAULT_PORT);
         }
         if let Some((scheme, rest)) = text.split_once("://") {
             let style = match scheme.to_ascii_lowercase().as_str() {
@@ -56,7 +67,7 @@ impl<'a> Written<'a> {
             };
             let port = match style {
                 Style::Url(scheme) => scheme.default_port(),
-                Style::Grpc(_) | Style::Bare | Style::Dns => GRPC_DEFAULT_PORT,
+                Style::Grpc(_) | Style::Bare | Style::Resolved(_) => GRPC_DEFAULT_PORT,
             };
             return Self::with(style, rest, port);
         }
@@ -65,18 +76,26 @@ impl<'a> Written<'a> {
         (written.authority.port() != 0).then_some(written)
     }
 
-    fn with(style: Style, text: &'a str, default_port: u16) -> Option<Self> {
+    /// Reads the address of a gRPC interface, where a host alone is one.
+    pub(super) fn parse_grpc(text: &'a str) -> Option<Self> {
+        let bare = || Self::with(Style::Bare, text, GRPC_DEFAULT_PORT);
+        Self::parse(text).or_else(|| bare().filter(|written| written.rest.is_empty()))
+    }
+
+    fn with(style: Style<'a>, text: &'a str, default_port: u16) -> Option<Self> {
         let end = text.find(['/', '?', '#']).unwrap_or(text.len());
         let (authority, rest) = text.split_at_checked(end)?;
+        let host = authority.rfind('@').map_or(0, |at| at + 1);
+        let (user, authority) = authority.split_at_checked(host)?;
         let authority = Authority::parse(authority, default_port)?;
-        Some(Self { style, authority, rest })
+        Some(Self { style, user, authority, rest })
     }
 
     /// The scheme to dial with; where the style does not say, the agent's own.
     pub(super) fn dial_scheme(&self, agent: &Target) -> Scheme {
         match self.style {
             Style::Url(scheme) | Style::Grpc(scheme) => scheme,
-            Style::Bare | Style::Dns => agent.to.scheme,
+            Style::Bare | Style::Resolved(_) => agent.to.scheme,
         }
     }
 
@@ -94,22 +113,48 @@ impl<'a> Written<'a> {
     pub(super) fn at(&self, base: &Base, path: &str) -> String {
         // What `forward` itself is called by has a slash only where it was written with one.
         let root = if path == "/" && !self.rest.ends_with('/') { "" } else { path };
+        let user = self.user;
         match self.style {
-            Style::Bare => format!("{}{}", base.authority, self.rest),
-            Style::Dns => format!("{DNS}{}{}", base.authority, self.rest),
+            Style::Bare => format!("{user}{}{}", base.authority, self.rest),
+            Style::Resolved(start) => {
+                let start = if can_stand_behind(start, &base.authority) { start } else { DNS };
+                format!("{start}{}{}", base.authority, self.rest)
+            }
             Style::Grpc(_) => {
                 let scheme = match base.scheme {
                     Scheme::Http => "grpc",
                     Scheme::Https => "grpcs",
                 };
-                format!("{scheme}://{}{}", base.authority, self.rest)
+                format!("{scheme}://{user}{}{}", base.authority, self.rest)
             }
             Style::Url(_) => {
                 let (scheme, authority) =
                     (base.scheme.as_str(), base.authority.in_url(base.scheme));
-                format!("{scheme}://{authority}{}{root}", base.path)
+                format!("{scheme}://{user}{authority}{}{root}", base.path)
             }
         }
+    }
+}
+
+/// How much of the text names a resolver, if it begins with one.
+fn resolver(text: &str) -> Option<usize> {
+    let named =
+        |name: &&&str| text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    if let Some(name) = RESOLVERS.iter().find(named)
+        && !(*name == "dns:" && named(&&DNS_AT))
+    {
+        return Some(name.len());
+    }
+    let server = text.get(DNS_AT.len()..).filter(|_| named(&&DNS_AT))?;
+    Some(DNS_AT.len() + server.find('/')? + 1)
+}
+
+/// Whether our own address can be written in this form: `ipv4:` takes no name.
+fn can_stand_behind(start: &str, authority: &Authority) -> bool {
+    match start.to_ascii_lowercase().as_str() {
+        "ipv4:" => authority.ip().is_some_and(|ip| ip.is_ipv4()),
+        "ipv6:" => authority.ip().is_some_and(|ip| ip.is_ipv6()),
+        _ => true,
     }
 }
 
@@ -149,6 +194,25 @@ mod tests {
         check("http://agent.test:50051", base, "/", Some("http://proxy.test:8100"));
         check("http://agent.test/", base, "/", Some("http://proxy.test:8100/"));
         check("http://agent.test/rpc/", base, "/rpc/", Some("http://proxy.test:8100/rpc/"));
+        check("HTTP://Agent.Test/x#y", base, "/x#y", Some("http://proxy.test:8100/x#y"));
+        check("http://u:p@agent.test/x", base, "/x", Some("http://u:p@proxy.test:8100/x"));
+        check("dns:agent.test:50051", base, "/", Some("dns:proxy.test:8100"));
+        check("DNS:///agent.test", base, "/", Some("DNS:///proxy.test:8100"));
+        check("dns://10.0.0.1/agent.test:1", base, "/", Some("dns://10.0.0.1/proxy.test:8100"));
+        check("passthrough:///agent.test:1", base, "/", Some("passthrough:///proxy.test:8100"));
+        check("ipv4:10.0.0.1:1", base, "/", Some("dns:///proxy.test:8100"));
+        check("ipv4:10.0.0.1:1", "http://10.0.0.2:3", "/", Some("ipv4:10.0.0.2:3"));
+        check("ipv6:[::1]:1", "http://[::2]:3", "/", Some("ipv6:[::2]:3"));
+    }
+
+    #[test]
+    fn a_host_alone_is_an_address_for_grpc_only() {
+        assert_eq!(Written::parse("agent.test"), None);
+        let written = Written::parse_grpc("agent.test").unwrap();
+        assert_eq!(written.authority.to_string(), "agent.test:443");
+        for text in ["a2a/v1", "/a2a", "", "?x", "unix:///run/a"] {
+            assert_eq!(Written::parse_grpc(text), None, "{text:?}");
+        }
     }
 
     #[test]

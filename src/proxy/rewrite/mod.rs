@@ -6,6 +6,8 @@
 pub(super) mod address;
 pub(super) mod card;
 pub(super) mod coding;
+pub(super) mod lead;
+mod signature;
 
 use http::Method;
 

@@ -187,11 +187,15 @@ fn events(answer: &Answer) -> impl Iterator<Item = (&StreamResponse, u64)> {
     answer.events.iter().filter_map(|event| Some((event.event.as_ref()?, event.start)))
 }
 
-/// A scripted agent's own 401: nobody was asked, no rule answered.
+/// A scripted agent's own 401, or a request that Meddler turned away: nobody was asked, no rule answered.
 fn is_own_refusal(exchange: &Exchange) -> bool {
     let has_fired = exchange.faults.iter().any(|fault| fault.verdict == FaultVerdict::Fired);
     let answer = exchange.delivered.as_ref().or(exchange.response.as_ref());
-    exchange.upstream.is_none() && !has_fired && answer.is_some_and(|answer| answer.status == 401)
+    let is_refusal = |answer: &RecordedResponse| {
+        let mut errors = answer.headers.iter().filter(|(name, _)| name == "meddler-error");
+        answer.status == 401 || errors.any(|(_, word)| word == "refused")
+    };
+    exchange.upstream.is_none() && !has_fired && answer.is_some_and(is_refusal)
 }
 
 pub(super) fn fired(exchange: &Exchange) -> Vec<String> {

@@ -69,6 +69,8 @@ struct Meta<'a> {
 struct Request<'a> {
     method: Cow<'a, str>,
     target: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    base: Cow<'a, str>,
     #[serde(default)]
     http: Cow<'a, str>,
     #[serde(default)]
@@ -226,6 +228,7 @@ impl<'a> Request<'a> {
         Self {
             method: Cow::Borrowed(&request.method),
             target: Cow::Borrowed(&request.target),
+            base: Cow::Borrowed(&request.base),
             http: Cow::Borrowed(&request.http),
             headers: Cow::Borrowed(&request.headers),
             body: Body::of(&request.body),
@@ -237,6 +240,7 @@ impl<'a> Request<'a> {
         Ok(RecordedRequest {
             method: self.method.into_owned(),
             target: self.target.into_owned(),
+            base: self.base.into_owned(),
             http: self.http.into_owned(),
             headers: self.headers.into_owned(),
             body: self.body.into_payload(rest)?,

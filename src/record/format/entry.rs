@@ -110,7 +110,7 @@ pub(in crate::record) fn read(
         Kind::Session => from_json::<SessionRecord>(&plain).map(|it| Some(Entry::Session(it))),
         Kind::Event => from_json::<EventRecord>(&plain).map(|it| Some(Entry::Event(it))),
         Kind::Gap => from_json::<GapRecord>(&plain).map(|it| Some(Entry::Gap(it))),
-        Kind::Commit | Kind::StatePut | Kind::StateDelete | Kind::Other(_) => {
+        Kind::Commit | Kind::StatePut | Kind::StateDelete | Kind::Pack | Kind::Other(_) => {
             drop(plain);
             Ok(None)
         }
@@ -138,6 +138,11 @@ impl Compressor {
     pub(in crate::record) fn new(level: Option<i32>) -> std::io::Result<Self> {
         let context = level.map(zstd::bulk::Compressor::new).transpose()?;
         Ok(Self { context, out: Vec::new() })
+    }
+
+    /// Whether it leaves bodies as they are.
+    pub(in crate::record) const fn is_off(&self) -> bool {
+        self.context.is_none()
     }
 
     /// The body as it is to be stored. What does not become smaller stays as it is.
@@ -177,12 +182,22 @@ impl Expander {
         flags: Flags,
         stored: &[u8],
     ) -> Result<Bytes, String> {
+        self.expand_within(flags, stored, super::BODY_MAX)
+    }
+
+    /// The same, of a body that cannot be longer than this.
+    pub(in crate::record) fn expand_within(
+        &mut self,
+        flags: Flags,
+        stored: &[u8],
+        bytes_max: usize,
+    ) -> Result<Bytes, String> {
         if !flags.has(Flags::COMPRESSED) {
             return Ok(Bytes::copy_from_slice(stored));
         }
         let mut fields = Fields::new(stored);
         let len = fields.u32().and_then(|len| usize::try_from(len).ok());
-        let len = len.filter(|len| *len <= super::BODY_MAX).ok_or("its length is no length")?;
+        let len = len.filter(|len| *len <= bytes_max).ok_or("its length is no length")?;
         let text = |error: std::io::Error| error.to_string();
         let context = match &mut self.0 {
             Some(context) => context,

@@ -1,6 +1,5 @@
 //! The parts of a sidecar: header, rows, keys.
 
-use crate::record::format::VERSION;
 use crate::record::format::codes;
 use crate::record::format::fields::Fields;
 use crate::record::format::head::Head;
@@ -14,6 +13,8 @@ pub(in crate::record) const ROW_LEN: usize = 64;
 pub(in crate::record) const PAIR_LEN: usize = 8;
 
 const MAGIC: &[u8; 8] = b"A2AMDIDX";
+/// Of sidecars: they have not changed since the first.
+const VERSION: u16 = 1;
 
 /// By what an exchange can be found, in the order of the lists in a sidecar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,8 @@ pub(in crate::record) enum Kind {
     Gap,
     StatePut,
     StateDelete,
+    /// The bodies of the exchanges behind it.
+    Pack,
     /// Of a later program.
     Other(u8),
 }
@@ -59,6 +61,7 @@ impl Kind {
             Self::Gap => 4,
             Self::StatePut => 5,
             Self::StateDelete => 6,
+            Self::Pack => 7,
             Self::Other(code) => code,
         }
     }
@@ -72,6 +75,7 @@ impl Kind {
             4 => Self::Gap,
             5 => Self::StatePut,
             6 => Self::StateDelete,
+            7 => Self::Pack,
             other => Self::Other(other),
         }
     }
@@ -84,6 +88,8 @@ impl Flags {
     pub(in crate::record) const COMPRESSED: Self = Self(1);
     /// An earlier segment says the same.
     pub(in crate::record) const SNAPSHOT: Self = Self(2);
+    /// The body tells where in a pack the true one is.
+    pub(in crate::record) const PACKED: Self = Self(4);
 
     pub(in crate::record) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -11,12 +11,12 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::a2a::binding::{Binding, ProtocolVersion};
-use crate::a2a::call::{self, Ids};
+use crate::a2a::call::{self, Call, Ids};
 use crate::a2a::frame;
 use crate::a2a::model::Operation;
 use crate::a2a::problem::Problem;
 use crate::base::id::{ExchangeId, InstanceId};
-use crate::record::decode::header_map;
+use crate::record::decode::{self, Member, header_map};
 use crate::record::exchange::{
     EditRecord, EventMark, Exchange, FaultRecord, Outcome, Payload, RecordedRequest,
     RecordedResponse, Redaction, Timings, UpstreamTrouble,
@@ -55,6 +55,9 @@ pub(super) struct ExchangeLine {
     wire_name: String,
     #[serde(default)]
     ids: Ids,
+    /// Derived: what was asked in a JSON-RPC batch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    batch: Vec<MemberLine>,
     #[serde(serialize_with = "time")]
     started: Timestamp,
     #[serde(default)]
@@ -79,6 +82,24 @@ pub(super) struct ExchangeLine {
     upstream_error: Option<UpstreamTrouble>,
 }
 
+/// One call of a batch, and how it was answered.
+#[derive(Serialize, Deserialize)]
+struct MemberLine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<Value>,
+    #[serde(default)]
+    version: Option<ProtocolVersion>,
+    #[serde(default, deserialize_with = "known_operation")]
+    operation: Operation,
+    #[serde(default)]
+    wire_name: String,
+    #[serde(default)]
+    ids: Ids,
+    /// `answered`, `error`, or `unanswered`.
+    #[serde(default)]
+    outcome: String,
+}
+
 #[derive(Default, Serialize, Deserialize)]
 struct TimingsLine {
     request: Option<f64>,
@@ -91,10 +112,15 @@ struct TimingsLine {
 struct RequestLine {
     method: String,
     target: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    base: String,
     #[serde(default)]
     http: String,
     #[serde(default)]
     headers: Vec<(String, String)>,
+    /// Derived: the URIs that header fields (and trailers) name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extensions: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<BodyLine>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -108,6 +134,9 @@ struct ResponseLine {
     http: String,
     #[serde(default)]
     headers: Vec<(String, String)>,
+    /// Derived, as of a request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extensions: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<BodyLine>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -173,6 +202,7 @@ impl ExchangeLine {
             operation: exchange.operation,
             wire_name: exchange.wire_name.clone(),
             ids: exchange.ids.clone(),
+            batch: decode::members(exchange).into_iter().map(MemberLine::of).collect(),
             started: exchange.started,
             timings_ms: TimingsLine {
                 request: request_us.map(milliseconds),
@@ -233,13 +263,29 @@ impl ExchangeLine {
     }
 }
 
+impl MemberLine {
+    fn of(member: Member) -> Self {
+        let Call { rpc_id, version, operation, wire_name, ids, .. } = member.call;
+        Self {
+            id: rpc_id.and_then(|id| serde_json::from_str(id.get()).ok()),
+            version,
+            operation,
+            wire_name,
+            ids,
+            outcome: member.outcome.to_owned(),
+        }
+    }
+}
+
 impl RequestLine {
     fn of(request: &RecordedRequest) -> Self {
         Self {
             method: request.method.clone(),
             target: request.target.clone(),
+            base: request.base.clone(),
             http: request.http.clone(),
             headers: request.headers.clone(),
+            extensions: decode::extensions(&request.headers, &request.trailers),
             body: body_line(&request.body),
             trailers: request.trailers.clone(),
         }
@@ -249,6 +295,7 @@ impl RequestLine {
         Ok(RecordedRequest {
             method: self.method,
             target: self.target,
+            base: self.base,
             http: self.http,
             headers: self.headers,
             body: payload(self.body, "request")?,
@@ -274,6 +321,7 @@ impl ResponseLine {
             status: response.status,
             http: response.http.clone(),
             headers: response.headers.clone(),
+            extensions: decode::extensions(&response.headers, &response.trailers),
             body: body_line(&response.body),
             events: response.events.iter().map(event).collect(),
             trailers: response.trailers.clone(),

@@ -5,31 +5,26 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri, Version};
 use jiff::Timestamp;
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::coding::{self, Undone};
+use super::body::{Arrival, Body, Budget};
+use super::pieces::Pieces;
 use crate::a2a::problem::Problem;
 use crate::base::Side;
 use crate::base::id::InstanceId;
 use crate::base::limits::Limits;
 use crate::record::decode::Ends;
 use crate::record::exchange::{
-    EditRecord, Exchange, FaultRecord, FaultVerdict, Outcome, Payload, RecordedRequest,
-    RecordedResponse, Timings, UpstreamTrouble,
+    EditRecord, Exchange, FaultRecord, FaultVerdict, Outcome, RecordedRequest, RecordedResponse,
+    Timings, UpstreamTrouble,
 };
 use crate::record::tap::{End, Lane, Open, Seen, Taken};
 
-/// How the content types of gRPC begin.
-const GRPC: &str = "application/grpc";
-/// Pieces of a body whose times are kept; past it the last one stands for all that follow.
-const ARRIVALS_MAX: usize = 65_536;
-
-/// When the octets before an offset had arrived.
+/// Whether an answer of Meddler's own may still come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
-    pub(super) end: u64,
-    pub(super) at_us: u64,
+enum OwnAnswer {
+    Unlikely,
+    Expected,
 }
 
 /// What is known of an exchange that has not been written yet.
@@ -40,6 +35,10 @@ pub(super) struct Assembly {
     delivered: Option<Answer>,
     faults: Vec<FaultRecord>,
     edits: Vec<EditRecord>,
+    /// Where it went, when that was not where it was said to go.
+    upstream: Option<Arc<str>>,
+    own_answer: OwnAnswer,
+    beside: Beside,
     ends: Ends,
     end_us: Option<u64>,
     head_us: Option<u64>,
@@ -56,31 +55,20 @@ pub(super) struct Assembly {
     pub(super) is_peeked: bool,
 }
 
+/// What is known of an exchange beside its octets.
+#[derive(Clone, Default)]
+struct Beside {
+    /// The task it belongs to.
+    task: Option<String>,
+    problems: Vec<Problem>,
+}
+
 /// An exchange put together, and what is needed to decode it.
 pub(super) struct Assembled {
     pub(super) exchange: Exchange,
     pub(super) ends: Ends,
     /// Of the agent's answer and of the delivered one.
     pub(super) arrivals: [Vec<Arrival>; 2],
-}
-
-/// The octets that all open exchanges keep together.
-#[derive(Debug)]
-pub(super) struct Budget {
-    pub(super) used: usize,
-    pub(super) body_bytes: usize,
-    pub(super) open_bytes: usize,
-}
-
-#[derive(Default)]
-struct Body {
-    kept: Vec<u8>,
-    bytes: u64,
-    gap: u64,
-    is_truncated: bool,
-    digest: Sha256,
-    arrivals: Vec<Arrival>,
-    trailers: Vec<(String, String)>,
 }
 
 #[derive(Default)]
@@ -92,12 +80,15 @@ struct Answer {
 impl Assembly {
     pub(super) fn new(open: Arc<Open>) -> Self {
         Self {
+            upstream: open.start.upstream.clone(),
             open,
             request: Body::default(),
             response: None,
             delivered: None,
             faults: Vec::new(),
             edits: Vec::new(),
+            own_answer: OwnAnswer::Unlikely,
+            beside: Beside::default(),
             ends: Ends::default(),
             end_us: None,
             head_us: None,
@@ -113,15 +104,16 @@ impl Assembly {
 
     /// Takes in what the exchange had gathered.
     pub(super) fn take_in(&mut self, taken: Taken, budget: &mut Budget) {
-        let mut copied = taken.copied.as_slice();
+        let mut copied = Bytes::from(taken.copied);
         for seen in taken.news {
             match seen {
                 Seen::Copied { lane, at_us, len } => {
-                    let (piece, rest) = copied.split_at_checked(len).unwrap_or((copied, &[]));
-                    copied = rest;
-                    self.body(lane).add(piece, at_us, budget);
+                    let piece = copied.split_to(len.min(copied.len()));
+                    self.body(lane).add(&piece, Pieces::own, at_us, budget);
                 }
-                Seen::Shared { lane, at_us, octets } => self.body(lane).add(&octets, at_us, budget),
+                Seen::Shared { lane, at_us, octets } => {
+                    self.body(lane).add(&octets, Pieces::copy, at_us, budget);
+                }
                 Seen::Gap { lane, bytes } => self.body(lane).lose(bytes),
                 Seen::Head { lane, at_us, head } => {
                     self.head(lane, at_us, *head);
@@ -130,6 +122,11 @@ impl Assembly {
                 Seen::Trailers(lane, trailers) => self.body(lane).trailers = fields(&trailers),
                 Seen::Fault(fault) => self.faults.push(*fault),
                 Seen::Edit(edit) => self.edits.push(*edit),
+                Seen::MayChange => self.own_answer = OwnAnswer::Expected,
+                Seen::Stays => self.own_answer = OwnAnswer::Unlikely,
+                Seen::Upstream(url) => self.upstream = Some(url),
+                Seen::Task(task) => self.beside.task = Some(task.into()),
+                Seen::Problem(problem) => self.beside.problems.push(*problem),
                 Seen::End { lane, at_us, end } => self.end(lane, at_us, end),
                 Seen::Dropped { at_us } => {
                     self.is_dropped = true;
@@ -161,7 +158,8 @@ impl Assembly {
             return self.delivered.is_none() || delivered.is_some();
         }
         // A rule that answers, or an edit, brings an answer of Meddler's own, perhaps later.
-        let is_changed = !self.edits.is_empty()
+        let is_changed = self.own_answer == OwnAnswer::Expected
+            || !self.edits.is_empty()
             || self.faults.iter().any(|fault| fault.verdict == FaultVerdict::Fired);
         let answer_has_ended = match (&self.response, &self.delivered) {
             (_, Some(_)) => delivered.is_some() && (self.response.is_none() || response.is_some()),
@@ -203,6 +201,7 @@ impl Assembly {
             response: self.response.as_ref().map(Answer::copy),
             delivered: self.delivered.as_ref().map(Answer::copy),
             ends: self.ends.clone(),
+            beside: self.beside.clone(),
             ..Self::new(Arc::clone(&self.open))
         };
         copy.finish(instance, limits)
@@ -211,13 +210,14 @@ impl Assembly {
     /// Puts the exchange together. Session, operation and outcome are still to be found.
     pub(super) fn finish(self, instance: InstanceId, limits: &Limits) -> Assembled {
         let start = &self.open.start;
-        let mut problems = Vec::new();
+        let Beside { task, mut problems, .. } = self.beside;
         let headers = request_fields(start.version, &start.target, &start.headers);
         let trailers = self.request.trailers.clone();
         let (body, _) = self.request.finish(&headers, "request", limits, &mut problems);
         let request = RecordedRequest {
             method: start.method.to_string(),
             target: target(start.version, &start.method, &start.target),
+            base: start.base.as_deref().unwrap_or_default().to_owned(),
             http: http_name(start.version).to_owned(),
             headers,
             body,
@@ -243,7 +243,7 @@ impl Assembly {
             declared_version: None,
             operation: crate::a2a::model::Operation::Unknown,
             wire_name: String::new(),
-            ids: crate::a2a::call::Ids::default(),
+            ids: crate::a2a::call::Ids { task_id: task, ..Default::default() },
             started: to_the_microsecond(start.started),
             timings: Timings {
                 request_us: self.request_us,
@@ -254,7 +254,7 @@ impl Assembly {
             request,
             response,
             delivered,
-            upstream: start.upstream.as_deref().map(str::to_owned),
+            upstream: self.upstream.as_ref().or(start.upstream.as_ref()).map(ToString::to_string),
             faults: self.faults,
             edits: self.edits,
             problems,
@@ -316,92 +316,6 @@ impl Assembly {
                 self.end_us = self.end_us.max(Some(at_us));
             }
         }
-    }
-}
-
-impl Budget {
-    pub(super) const fn new(limits: &Limits) -> Self {
-        Self { used: 0, body_bytes: limits.body_bytes, open_bytes: limits.open_bytes }
-    }
-}
-
-impl Body {
-    fn add(&mut self, octets: &[u8], at_us: u64, budget: &mut Budget) {
-        self.bytes += octets.len() as u64;
-        self.digest.update(octets);
-        if self.is_truncated {
-            return;
-        }
-        let room = budget.body_bytes.saturating_sub(self.kept.len());
-        let room = room.min(budget.open_bytes.saturating_sub(budget.used));
-        let taken = octets.get(..room.min(octets.len())).unwrap_or_default();
-        self.kept.extend_from_slice(taken);
-        budget.used += taken.len();
-        self.is_truncated = taken.len() < octets.len();
-        let end = self.kept.len() as u64;
-        if self.arrivals.len() >= ARRIVALS_MAX {
-            self.arrivals.pop();
-        }
-        self.arrivals.push(Arrival { end, at_us });
-    }
-
-    /// What follows a gap is not kept: it could not be read, and a secret across it could not be found.
-    const fn lose(&mut self, bytes: u64) {
-        self.bytes += bytes;
-        self.gap += bytes;
-        self.is_truncated = true;
-    }
-
-    fn copy(&self) -> Self {
-        Self {
-            kept: self.kept.clone(),
-            bytes: self.bytes,
-            gap: self.gap,
-            is_truncated: self.is_truncated,
-            digest: self.digest.clone(),
-            arrivals: self.arrivals.clone(),
-            trailers: self.trailers.clone(),
-        }
-    }
-
-    fn finish(
-        self,
-        headers: &[(String, String)],
-        name: &str,
-        limits: &Limits,
-        problems: &mut Vec<Problem>,
-    ) -> (Payload, Vec<Arrival>) {
-        let values = |wanted: &'static str| {
-            let named = move |(name, _): &&(String, String)| name.eq_ignore_ascii_case(wanted);
-            headers.iter().filter(named).map(|(_, value)| value.as_str())
-        };
-        let is_grpc = values("content-type").next().is_some_and(|value| {
-            value.get(..GRPC.len()).is_some_and(|start| start.eq_ignore_ascii_case(GRPC))
-        });
-        let coded = if is_grpc { "grpc-encoding" } else { "content-encoding" };
-        let encoding = values(coded).collect::<Vec<_>>().join(", ");
-        let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case("identity");
-        let undone = if is_plain {
-            Undone { octets: self.kept, arrivals: self.arrivals, trouble: None }
-        } else if is_grpc {
-            coding::undo_grpc(&encoding, &self.kept, &self.arrivals, limits.inflated_bytes)
-        } else {
-            coding::undo(&encoding, self.kept, self.arrivals, limits.inflated_bytes)
-        };
-        let is_broken = undone.trouble.is_some();
-        if let Some(trouble) = undone.trouble {
-            problems.push(Problem::new("content_coding", format!("{name} body"), trouble));
-        }
-        let payload = Payload {
-            kept: Bytes::from(undone.octets),
-            bytes: self.bytes,
-            encoding: if is_plain { String::new() } else { encoding },
-            truncated: self.is_truncated || is_broken,
-            sha256: self.digest.finalize().into(),
-            digest_is_keyed: false,
-            gap: self.gap,
-        };
-        (payload, undone.arrivals)
     }
 }
 
@@ -473,5 +387,5 @@ fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
         Ok(text) => text.to_owned(),
         Err(_) => octets.iter().map(|octet| char::from(*octet)).collect(),
     };
-    headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect()
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::assembly::Arrival;
+use super::body::Arrival;
 
 /// A body with its coding undone.
 pub(super) struct Undone {

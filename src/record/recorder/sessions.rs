@@ -1,6 +1,7 @@
 //! Which session an exchange belongs to.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 /// Tasks and conversations whose session is remembered.
 const REMEMBERED_MAX: usize = 10_000;
@@ -45,34 +46,44 @@ impl Sessions {
 
     /// Whether a session of this name has not been seen before.
     pub(super) fn is_new(&mut self, name: &str) -> bool {
-        self.named.len() < REMEMBERED_MAX && self.named.insert(name.to_owned())
+        // Asked of every exchange, nearly always of a name that is known.
+        !self.named.contains(name)
+            && self.named.len() < REMEMBERED_MAX
+            && self.named.insert(name.to_owned())
     }
 }
 
+/// The sessions of ids, per agent; the oldest are forgotten.
 #[derive(Default)]
 struct Remembered {
-    sessions: HashMap<(String, String), String>,
-    ages: VecDeque<(String, String)>,
+    sessions: HashMap<Arc<str>, HashMap<Arc<str>, Arc<str>>>,
+    ages: VecDeque<(Arc<str>, Arc<str>)>,
 }
 
 impl Remembered {
     fn of(&self, agent: &str, id: Option<&str>) -> Option<&str> {
-        self.sessions.get(&(agent.to_owned(), id?.to_owned())).map(String::as_str)
+        self.sessions.get(agent)?.get(id?).map(|session| &**session)
     }
 
     /// The first session stays: a task does not move because a later call of it names another.
     fn remember(&mut self, agent: &str, id: Option<&str>, session: &str) {
         let Some(id) = id.filter(|id| !id.is_empty()) else { return };
-        let key = (agent.to_owned(), id.to_owned());
-        if self.sessions.contains_key(&key) {
+        if self.of(agent, Some(id)).is_some() {
             return;
         }
-        self.sessions.insert(key.clone(), session.to_owned());
-        self.ages.push_back(key);
+        let agent = match self.sessions.get_key_value(agent) {
+            Some((agent, _)) => Arc::clone(agent),
+            None => Arc::from(agent),
+        };
+        let id: Arc<str> = Arc::from(id);
+        let ids = self.sessions.entry(Arc::clone(&agent)).or_default();
+        ids.insert(Arc::clone(&id), Arc::from(session));
+        self.ages.push_back((agent, id));
         if self.ages.len() > REMEMBERED_MAX
-            && let Some(oldest) = self.ages.pop_front()
+            && let Some((agent, id)) = self.ages.pop_front()
+            && let Some(ids) = self.sessions.get_mut(&agent)
         {
-            self.sessions.remove(&oldest);
+            ids.remove(&id);
         }
     }
 }

@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
-use super::assembly::{Assembled, Assembly, Budget};
+use super::assembly::{Assembled, Assembly};
+use super::body::{Arrival, Budget};
 use super::coding::arrived_us;
 use super::keeper::Keeper;
 use super::sessions::Sessions;
@@ -297,11 +298,7 @@ impl Drop for Worker {
     }
 }
 
-fn derive(
-    exchange: &mut Exchange,
-    ends: &decode::Ends,
-    arrivals: &[Vec<super::assembly::Arrival>; 2],
-) {
+fn derive(exchange: &mut Exchange, ends: &decode::Ends, arrivals: &[Vec<Arrival>; 2]) {
     let [response, delivered] = arrivals;
     let response = |offset| arrived_us(response, offset);
     let delivered = |offset| arrived_us(delivered, offset);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::body::{self, Rules};
@@ -55,6 +56,46 @@ impl Declared {
     /// Whether a query parameter of this plain name is a key.
     pub(super) fn has_parameter(&self, plain: &str) -> bool {
         self.query.contains(plain)
+    }
+}
+
+/// The queries of the webhooks in an exchange. An address that is given to one agent is a secret all
+/// over, but its parameters have any name, and only here do their values mean something.
+#[derive(Default)]
+pub(super) struct Hooks {
+    names: BTreeSet<String>,
+    values: BTreeSet<Vec<u8>>,
+}
+
+impl Hooks {
+    /// Of those that the edits name.
+    pub(super) fn of(edits: &[EditRecord]) -> Self {
+        let mut hooks = Self::default();
+        let edits = edits.iter().filter(|edit| edit.kind.starts_with("webhook"));
+        let queries = edits.flat_map(|edit| [&edit.from, &edit.to]).filter_map(|url| {
+            url.split('#').next().unwrap_or_default().split_once('?').map(|(_, query)| query)
+        });
+        for (name, value) in
+            queries.flat_map(|query| query.split('&')).filter_map(|it| it.split_once('='))
+        {
+            let name = percent_decode_str(name).decode_utf8_lossy();
+            if !places::is_secret_parameter(&name) {
+                hooks.names.insert(places::plain_name(&name));
+                hooks.values.insert(value.as_bytes().to_vec());
+                hooks.values.insert(percent_decode_str(value).collect());
+            }
+        }
+        hooks
+    }
+
+    /// Whether a query parameter of this plain name is one of theirs.
+    pub(super) fn has_parameter(&self, plain: &str) -> bool {
+        self.names.contains(plain)
+    }
+
+    /// Whether a value is a secret here, and perhaps a common word elsewhere.
+    pub(super) fn has_value(&self, value: &[u8]) -> bool {
+        self.values.contains(value)
     }
 }
 

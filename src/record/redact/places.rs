@@ -7,6 +7,8 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::{percent_decode, percent_decode_str};
 
+use crate::a2a::webhook;
+
 /// Senders forget the padding.
 const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -215,7 +217,9 @@ fn is_never(name: &str) -> bool {
 
 /// What a JSON member of this name holds, if it is a secret.
 pub(super) fn member_kind(name: &str) -> Option<&'static str> {
-    if let Some((_, kind)) = MEMBERS.iter().find(|(known, _)| is_plainly(name, known)) {
+    let first = name.bytes().find(|octet| !matches!(octet, b'-' | b'_'))?.to_ascii_lowercase();
+    let of_letter = MEMBERS.iter().filter(|(known, _)| known.as_bytes().first() == Some(&first));
+    if let Some((_, kind)) = of_letter.into_iter().find(|(known, _)| is_plainly(name, known)) {
         return Some(kind);
     }
     // Few names end as the rest must: it is asked of every member, and spelling one plainly allocates.
@@ -284,18 +288,25 @@ fn basic_credentials(value: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((pair, password))
 }
 
-/// The secrets of URLs in a text: passwords before the host, and parameters with a secret's name in
+/// The secrets of URLs in a text: passwords before the host, the token in an address that stands for a
+/// webhook, and parameters with a secret's name in
 /// query or fragment. URLs need not be whole: `/path?key=x` and `?key=x` are some as well.
 pub(super) fn in_urls(text: &str, is_secret: &dyn Fn(&str) -> bool) -> Vec<Secret> {
     let mut secrets = Vec::new();
-    for (at, mark) in text.match_indices("://") {
-        let start = at + mark.len();
+    for at in memchr::memmem::find_iter(text.as_bytes(), "://") {
+        let start = at + "://".len();
         let rest = text.get(start..).unwrap_or_default();
         let len = rest.find(|letter| ends_url(letter) || "/?#".contains(letter));
         let authority = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
         if let Some(user_len) = authority.rfind('@') {
             secrets.extend(some_secret(start..start + user_len, "userinfo"));
         }
+    }
+    for (at, path) in text.match_indices(webhook::PATH) {
+        let start = at + path.len();
+        let rest = text.get(start..).unwrap_or_default();
+        let len = rest.find(|letter| ends_url(letter) || "/?#".contains(letter));
+        secrets.extend(some_secret(start..start + len.unwrap_or(rest.len()), "push_address"));
     }
     // What is within a value already is not searched again, so a text is read once, whatever it is.
     let mut read_to = 0;

@@ -53,7 +53,7 @@ impl Catalog {
                     self.saw(head.started.as_microsecond());
                 }
             }
-            Kind::Commit | Kind::StatePut | Kind::StateDelete | Kind::Other(_) => {}
+            Kind::Commit | Kind::StatePut | Kind::StateDelete | Kind::Pack | Kind::Other(_) => {}
         }
     }
 

@@ -61,7 +61,7 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compression {
-    /// By zstd, each exchange as one piece.
+    /// By zstd, exchanges that are written together in one piece.
     #[default]
     Zstd,
     /// They are not.
@@ -159,6 +159,7 @@ pub fn open_writer(
         let path = path.display().to_string();
         return Err(StoreError::Newer { path, found: format.version, known: VERSION.into() });
     }
+    let format = layout.raise(&*media, format)?;
     layout.make_segments_dir()?;
     let key = layout.key_or_new(&*media)?;
     let context = Context {
@@ -411,5 +412,8 @@ fn prepare_writer(
     let queue = Arc::clone(queue);
     let state = LazyState::new(layout.state(), told.facts, context.clock.clone());
     let (state, sessions) = (Arc::new(state), told.sessions);
-    Ok((Writer { context, queue, segment, compressor, sessions, state }, opening))
+    let mut writer =
+        Writer { context, queue, segment, compressor, sessions, state, pack: Vec::new() };
+    writer.begin_own_segment()?;
+    Ok((writer, opening))
 }

@@ -99,10 +99,18 @@ impl Layout {
         fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700))
             .map_err(io_error("protect", &self.root))?;
         let format = Format { version: u32::from(VERSION), store_id: Uuid::new_v4(), created: now };
-        let path = self.format();
-        let mut line = serde_json::to_vec(&format).unwrap_or_default();
-        line.push(b'\n');
-        media::write_whole(media, &path, &line).map_err(io_error("write", &path))?;
+        self.write_format(media, &format)?;
+        Ok(format)
+    }
+
+    /// Says that the store holds what this version writes, so that an earlier program does not write to
+    /// it any more.
+    pub(super) fn raise(&self, media: &dyn Media, format: Format) -> Result<Format, StoreError> {
+        if format.version >= u32::from(VERSION) {
+            return Ok(format);
+        }
+        let format = Format { version: u32::from(VERSION), ..format };
+        self.write_format(media, &format)?;
         Ok(format)
     }
 
@@ -143,6 +151,13 @@ impl Layout {
         let path = self.key();
         media::write_whole(media, &path, key.as_bytes()).map_err(io_error("write", &path))?;
         Ok(key)
+    }
+
+    fn write_format(&self, media: &dyn Media, format: &Format) -> Result<(), StoreError> {
+        let path = self.format();
+        let mut line = serde_json::to_vec(format).unwrap_or_default();
+        line.push(b'\n');
+        media::write_whole(media, &path, &line).map_err(io_error("write", &path))
     }
 
     fn no_store(&self, why: String) -> StoreError {

@@ -11,6 +11,7 @@ pub mod sample;
 pub mod select;
 pub mod state;
 
+mod bodies;
 mod catalog;
 mod layout;
 mod lock;

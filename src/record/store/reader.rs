@@ -1,6 +1,7 @@
 //! Answers questions from segments and sidecars; the same for the daemon, another process, and a store
 //! that nobody writes.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -11,12 +12,12 @@ use jiff::Timestamp;
 
 use crate::base::id::ExchangeId;
 use crate::record::exchange::Exchange;
-use crate::record::format::entry::{self, Expander};
 use crate::record::format::head::Head;
 use crate::record::format::index::Row;
-use crate::record::format::record::{Flags, Kind, Label};
+use crate::record::format::record::{Flags, Kind};
 use crate::record::format::segment::HEADER_LEN;
 use crate::record::redact::Redacted;
+use crate::record::store::bodies::Bodies;
 use crate::record::store::layout::Layout;
 use crate::record::store::select::{Order, Select, Wanted};
 use crate::record::store::sessions::Sessions;
@@ -41,7 +42,7 @@ struct Scan<'s> {
     scanned: Scanned,
     /// Sessions that the snapshot of the first segment told: their own records may follow.
     told: Sessions,
-    expander: Expander,
+    bodies: Bodies,
     visit: &'s mut VisitEntry<'s>,
 }
 
@@ -87,7 +88,8 @@ impl Reading<'_> {
             let Some(row) = row else { continue };
             let file = segment.open(self.layout).map_err(io_error("open", &path))?;
             let Some(file) = file else { continue };
-            return read_exchange(&file, &path, segment.header().seed, &row).map(Some);
+            let bodies = &mut Bodies::default();
+            return read_exchange(&file, &path, segment.header().seed, &row, bodies).map(Some);
         }
         Ok(None)
     }
@@ -207,6 +209,8 @@ impl Reading<'_> {
         };
         let seed = segment.header().seed;
         let mut walker = Walker::picking(&file, seed, segment.end());
+        // Neighbours are in the same pack.
+        let bodies = RefCell::new(Bodies::default());
         for row in rows {
             let located = walker.probe(row.offset.into()).map_err(io_error("read", &path))?;
             let Some(located) = located else {
@@ -219,7 +223,7 @@ impl Reading<'_> {
                 continue;
             };
             scanned.entries += 1;
-            let read = || read_exchange(&file, &path, seed, row);
+            let read = || read_exchange(&file, &path, seed, row, &mut bodies.borrow_mut());
             if visit(&head, &read).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -243,8 +247,8 @@ impl Reading<'_> {
 
 impl<'s> Scan<'s> {
     fn new(since: Option<Timestamp>, scanned: Scanned, visit: &'s mut VisitEntry<'s>) -> Self {
-        let (told, expander) = (Sessions::default(), Expander::default());
-        Self { since, has_begun: since.is_none(), scanned, told, expander, visit }
+        let (told, bodies) = (Sessions::default(), Bodies::default());
+        Self { since, has_begun: since.is_none(), scanned, told, bodies, visit }
     }
 
     fn go_through(
@@ -273,7 +277,14 @@ impl<'s> Scan<'s> {
     ) -> Result<ControlFlow<()>, StoreError> {
         match located.header.kind {
             Kind::Exchange | Kind::Session | Kind::Event | Kind::Gap => {}
-            Kind::Commit | Kind::StatePut | Kind::StateDelete | Kind::Other(_) => {
+            Kind::Pack if self.has_begun => {
+                let opened = self.bodies.open(walker, located).map_err(io_error("read", path))?;
+                if opened.is_err() {
+                    self.scanned.damaged_bytes += located.header.total();
+                }
+                return Ok(ControlFlow::Continue(()));
+            }
+            Kind::Pack | Kind::Commit | Kind::StatePut | Kind::StateDelete | Kind::Other(_) => {
                 return Ok(ControlFlow::Continue(()));
             }
         }
@@ -287,7 +298,7 @@ impl<'s> Scan<'s> {
             }
             self.has_begun = true;
         }
-        let entry = read_entry(walker, located, &mut self.expander);
+        let entry = self.bodies.entry(walker, located);
         let entry = match entry.map_err(io_error("read", path))? {
             Ok(Some(entry)) => entry,
             Ok(None) => return Ok(ControlFlow::Continue(())),
@@ -308,32 +319,19 @@ impl<'s> Scan<'s> {
     }
 }
 
-/// The entry of a record; the inner error says what is wrong with the record.
-fn read_entry(
-    walker: &mut Walker<'_>,
-    located: &Located,
-    expander: &mut Expander,
-) -> std::io::Result<Result<Option<Entry>, String>> {
-    let header = located.header;
-    let Some((head, stored)) = walker.head_and_body(located)? else {
-        return Ok(Err("its CRC is another".to_owned()));
-    };
-    let label = Label { kind: header.kind, flags: header.flags, id: header.id };
-    Ok(expander.expand(header.flags, stored).and_then(|plain| entry::read(label, head, plain)))
-}
-
 fn read_exchange(
     file: &File,
     path: &Path,
     seed: u32,
     row: &Row,
+    bodies: &mut Bodies,
 ) -> Result<Redacted<Exchange>, StoreError> {
     let at = u64::from(row.offset);
     let damaged = |why: String| StoreError::Damaged { path: path.display().to_string(), at, why };
     let mut walker = Walker::new(file, seed, at..at + u64::from(row.len));
     let located = walker.probe(at).map_err(io_error("read", path))?;
     let located = located.ok_or_else(|| damaged("there is no record".to_owned()))?;
-    let entry = read_entry(&mut walker, &located, &mut Expander::default());
+    let entry = bodies.entry(&mut walker, &located);
     match entry.map_err(io_error("read", path))? {
         Ok(Some(Entry::Exchange(exchange))) => Ok(*exchange),
         Ok(Some(Entry::Session(_) | Entry::Event(_) | Entry::Gap(_)) | None) => {

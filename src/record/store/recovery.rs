@@ -153,7 +153,12 @@ impl Told {
         let kind = record.header.kind;
         match kind {
             Kind::Session | Kind::StatePut | Kind::StateDelete => {}
-            Kind::Commit | Kind::Exchange | Kind::Event | Kind::Gap | Kind::Other(_) => {
+            Kind::Commit
+            | Kind::Exchange
+            | Kind::Event
+            | Kind::Gap
+            | Kind::Pack
+            | Kind::Other(_) => {
                 return Ok(());
             }
         }

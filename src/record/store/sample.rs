@@ -154,6 +154,7 @@ fn request(number: u64) -> RecordedRequest {
     RecordedRequest {
         method: "POST".to_owned(),
         target: "/a2a".to_owned(),
+        base: String::new(),
         http: "1.1".to_owned(),
         headers: vec![
             ("Host".to_owned(), "127.0.0.1:8100".to_owned()),

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -72,21 +72,30 @@ pub enum StateOrigin {
     Memory,
 }
 
-/// State that is opened when it is first used: opening sled takes as long as everything else that a
-/// start does, and the log has told what is in it.
+/// State that is opened when it must be: opening sled takes as long as everything else that a start
+/// does, a second on a busy machine, and a webhook's registration waits for its change. The log has told
+/// what is in it and has every change, so until then it is kept in memory.
 #[derive(Debug)]
 pub(super) struct LazyState {
     dir: PathBuf,
     clock: WallClock,
-    /// What the log told. Empty once it has been opened.
-    told: Mutex<Facts>,
+    told: Mutex<Told>,
+    /// Set only while `told` is held.
     opened: OnceLock<(Arc<dyn Mirror>, StateOrigin)>,
+}
+
+/// What the log told, changes since then included. Empty once the state has been opened.
+#[derive(Debug)]
+struct Told {
+    facts: Facts,
+    is_changed: bool,
 }
 
 impl LazyState {
     /// The state of this directory, which is to hold these facts.
     pub(super) fn new(dir: PathBuf, told: Facts, clock: WallClock) -> Self {
-        Self { dir, clock, told: Mutex::new(told), opened: OnceLock::new() }
+        let told = Mutex::new(Told { facts: told, is_changed: false });
+        Self { dir, clock, told, opened: OnceLock::new() }
     }
 
     /// Where it came from.
@@ -96,48 +105,88 @@ impl LazyState {
 
     /// All of it.
     pub(super) fn facts(&self) -> Result<Facts, StoreError> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        // Asked under the lock: what was told is forgotten only when it is open.
-        let Some((mirror, _)) = self.opened.get() else {
-            return Ok(told.clone());
-        };
-        drop(told);
-        mirror.facts()
+        self.either(|told| Ok(told.facts.clone()), |mirror| mirror.facts())
     }
 
     /// Returns when all of it is on the disk.
     pub(super) fn settle(&self) -> Result<(), StoreError> {
+        if self.told().is_changed {
+            self.opened();
+        }
         self.opened.get().map_or(Ok(()), |(mirror, _)| mirror.settle())
     }
 
     fn opened(&self) -> &(Arc<dyn Mirror>, StateOrigin) {
-        if let Some(opened) = self.opened.get() {
-            return opened;
+        let mut told = self.told();
+        // Asked and set under the lock: no change is told to a state that is being opened.
+        self.opened.get_or_init(|| {
+            let opened = open(&self.dir, &told.facts, self.clock.now());
+            *told = Told { facts: Facts::new(), is_changed: false };
+            opened
+        })
+    }
+
+    /// Asks what was told, or the state when it is open.
+    fn either<T>(
+        &self,
+        ask_told: impl FnOnce(&mut Told) -> T,
+        ask: impl FnOnce(&dyn Mirror) -> T,
+    ) -> T {
+        let mut told = self.told();
+        match self.opened.get() {
+            None => ask_told(&mut told),
+            Some((mirror, _)) => {
+                drop(told);
+                ask(&**mirror)
+            }
         }
-        let opened = self.opened.get_or_init(|| {
-            let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            open(&self.dir, &told, self.clock.now())
-        });
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        opened
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State for LazyState {
     fn get(&self, space: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.opened().0.get(space, key)
+        let name = (space.to_owned(), key.to_vec());
+        self.either(|told| Ok(told.facts.get(&name).cloned()), |mirror| mirror.get(space, key))
     }
 
     fn put(&self, space: &str, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.opened().0.put(space, key, value)
+        let change = |told: &mut Told| {
+            told.facts.insert((space.to_owned(), key.to_vec()), value.to_vec());
+            told.is_changed = true;
+            Ok(())
+        };
+        self.either(change, |mirror| mirror.put(space, key, value))
     }
 
     fn delete(&self, space: &str, key: &[u8]) -> Result<(), StoreError> {
-        self.opened().0.delete(space, key)
+        let change = |told: &mut Told| {
+            told.facts.remove(&(space.to_owned(), key.to_vec()));
+            told.is_changed = true;
+            Ok(())
+        };
+        self.either(change, |mirror| mirror.delete(space, key))
     }
 
     fn scan(&self, space: &str, visit: &mut VisitPair<'_>) -> Result<(), StoreError> {
-        self.opened().0.scan(space, visit)
+        // Copied, so that a visitor may change what it is shown.
+        let copied = |told: &mut Told| {
+            let of_space = told.facts.range((space.to_owned(), Vec::new())..);
+            let of_space = of_space.take_while(|((of, _), _)| of == space);
+            Some(of_space.map(|((_, key), value)| (key.clone(), value.clone())).collect::<Vec<_>>())
+        };
+        let Some(pairs) = self.either(copied, |_| None) else {
+            return self.opened().0.scan(space, visit);
+        };
+        for (key, value) in pairs {
+            if visit(&key, &value).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

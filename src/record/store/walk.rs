@@ -69,6 +69,11 @@ impl<'f> Walker<'f> {
         Self { file, seed, at: end, end, window }
     }
 
+    /// What the CRCs of the segment begin with.
+    pub(super) const fn seed(&self) -> u32 {
+        self.seed
+    }
+
     /// The next record or damaged place; `None` at the end.
     pub(super) fn step(&mut self) -> io::Result<Option<Step>> {
         if self.at >= self.end {

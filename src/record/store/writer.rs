@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::base::clock::WallClock;
 use crate::record::format::VERSION;
 use crate::record::format::entry::{self, Compressor, Plain, StateChange};
+use crate::record::format::pack::{self, Place};
 use crate::record::format::record::{self, Flags, Kind, Label};
 use crate::record::format::segment::{SegmentHeader, SnapshotOf};
 use crate::record::store::layout::Layout;
@@ -41,6 +42,8 @@ pub(super) struct Writer {
     pub(super) compressor: Compressor,
     pub(super) sessions: Sessions,
     pub(super) state: Arc<LazyState>,
+    /// The bodies of the next pack.
+    pub(super) pack: Vec<u8>,
 }
 
 /// Says that the writer has ended, also when it panicked: somebody may be waiting for it.
@@ -96,21 +99,67 @@ impl Writer {
         }
     }
 
+    /// Begins a segment, unless the log ends with one of this version.
+    pub(super) fn begin_own_segment(&mut self) -> Result<(), StoreError> {
+        if self.segment.header().version == VERSION { Ok(()) } else { self.roll() }
+    }
+
     /// Writes what is left of a batch; `next` is the first record that is in no segment yet.
     fn attempt(&mut self, batch: &Batch, next: &mut usize) -> Result<(), StoreError> {
         loop {
-            while let Some(plain) = batch.records.get(*next) {
+            while let Some(rest) = batch.records.get(*next..).filter(|rest| !rest.is_empty()) {
                 if self.segment.len() >= self.context.segment_bytes && !self.segment.is_fresh() {
                     break;
                 }
-                self.add(batch, plain);
-                *next += 1;
+                *next += self.add_some(batch, rest);
             }
             self.segment.commit(self.context.clock.now().as_microsecond())?;
             if *next == batch.records.len() {
                 return Ok(());
             }
             self.roll()?;
+        }
+    }
+
+    /// Frames the first of these records, or as many as go into a pack. Returns how many.
+    fn add_some(&mut self, batch: &Batch, records: &[Plain]) -> usize {
+        let packed = if self.compressor.is_off() { 0 } else { pack_of(records) };
+        match records {
+            [first, ..] if packed < 2 => {
+                self.add(batch, first);
+                1
+            }
+            records => {
+                let records = records.get(..packed).unwrap_or_default();
+                self.add_pack(batch, records);
+                records.len()
+            }
+        }
+    }
+
+    /// Frames a pack and the exchanges whose bodies are in it.
+    fn add_pack(&mut self, batch: &Batch, records: &[Plain]) {
+        self.pack.clear();
+        for plain in records {
+            self.pack.extend_from_slice(batch.octets.get(plain.body()).unwrap_or_default());
+        }
+        let (flags, stored) = self.compressor.shrink(&self.pack);
+        let label = Label { kind: Kind::Pack, flags, id: [0; 16] };
+        let count = u32::try_from(records.len()).unwrap_or(u32::MAX);
+        let pack_at = self.segment.len();
+        let seed = self.segment.header().seed;
+        record::write(&mut self.segment.out, seed, label, &count.to_le_bytes(), stored);
+        let mut begin = 0;
+        for plain in records {
+            let at = self.segment.len();
+            // Packs are short: nothing of this is near 4 GiB.
+            let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+            let len = plain.body_len as u64;
+            let place = Place { back: short(at - pack_at), begin: short(begin), len: short(len) };
+            begin += len;
+            let head = batch.octets.get(plain.head()).unwrap_or_default();
+            let label = Label { flags: Flags::PACKED, ..plain.label };
+            frame(&mut self.segment, label, head, &place.octets());
         }
     }
 
@@ -126,14 +175,7 @@ impl Writer {
         }
         let (flags, stored) = self.compressor.shrink(body);
         let label = Label { flags: plain.label.flags.with(flags), ..plain.label };
-        let (at, seed) = (self.segment.len(), self.segment.header().seed);
-        let written = record::write(&mut self.segment.out, seed, label, head, stored);
-        if let Some(header) = written {
-            self.segment.catalog.add(at, &header, head);
-        } else {
-            // `entry::write` refuses those, and compression makes none longer.
-            tracing::error!("a record is longer than a record can be");
-        }
+        frame(&mut self.segment, label, head, stored);
     }
 
     /// Seals the segment and begins the next.
@@ -159,6 +201,28 @@ impl Writer {
         if let Err(error) = self.segment.settle() {
             tracing::debug!(%error, "the last commit mark is not synced yet");
         }
+    }
+}
+
+/// How many of these records go into one pack: exchanges, until it is full.
+fn pack_of(records: &[Plain]) -> usize {
+    let mut bytes = 0;
+    let fits = |plain: &&Plain| {
+        let has_room = bytes < pack::FULL_BYTES;
+        bytes += plain.body_len;
+        has_room && plain.label.kind == Kind::Exchange && bytes <= pack::BYTES_MAX
+    };
+    records.iter().take_while(fits).count()
+}
+
+/// Appends a record to a segment.
+fn frame(segment: &mut OpenSegment, label: Label, head: &[u8], stored: &[u8]) {
+    let (at, seed) = (segment.len(), segment.header().seed);
+    if let Some(header) = record::write(&mut segment.out, seed, label, head, stored) {
+        segment.catalog.add(at, &header, head);
+    } else {
+        // `entry::write` refuses those, and compression makes none longer.
+        tracing::error!("a record is longer than a record can be");
     }
 }
 

@@ -18,9 +18,9 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Version};
 use tokio::time::{Instant, Sleep};
 
+use super::seen::{NEWS_BYTES, Seen, header_bytes};
 use super::{End, Lane, Start, WhenFull};
 use crate::base::limits::Limits;
-use crate::record::exchange::{EditRecord, FaultRecord};
 
 /// Pieces below this are copied: a clone would pin a read buffer many times its size.
 const COPY_BELOW: usize = 16 * 1024;
@@ -29,9 +29,6 @@ const COPY_BELOW: usize = 16 * 1024;
 /// recorder busy as well as a long one, and is still in the processor's cache when it is read; the rest
 /// of the room is for a disk that stalls longer than exchanges wait.
 const WAIT_FROM: usize = 4;
-
-/// What one piece of news costs beside its octets, so that a flood of tiny ones is bounded as well.
-const NEWS_BYTES: usize = 64;
 
 /// What the taps of all exchanges share.
 pub(in crate::record) struct Queue {
@@ -104,29 +101,6 @@ struct Wait {
     timer: Option<Pin<Box<Sleep>>>,
     wakers: Vec<Waker>,
     is_listed: bool,
-}
-
-/// One piece of news. Times are microseconds after the exchange's start.
-#[derive(Debug)]
-pub(in crate::record) enum Seen {
-    /// Octets that lie in [`Taken::copied`].
-    Copied { lane: Lane, at_us: u64, len: usize },
-    /// Octets that are shared with the traffic.
-    Shared { lane: Lane, at_us: u64, octets: Bytes },
-    /// Octets that there was no room for.
-    Gap { lane: Lane, bytes: u64 },
-    /// The head of an answer.
-    Head { lane: Lane, at_us: u64, head: Box<(Version, StatusCode, HeaderMap)> },
-    /// Trailer fields.
-    Trailers(Lane, Box<HeaderMap>),
-    /// What a rule did.
-    Fault(Box<FaultRecord>),
-    /// A sanctioned change.
-    Edit(Box<EditRecord>),
-    /// The end of a lane.
-    End { lane: Lane, at_us: u64, end: End },
-    /// Nobody can report anything any more.
-    Dropped { at_us: u64 },
 }
 
 /// What an exchange had gathered.
@@ -263,18 +237,7 @@ impl Open {
     /// News that is never lost, because there are few of them in an exchange. They take room all the
     /// same, so that bodies wait for them.
     pub(super) fn note(self: &Arc<Self>, seen: Seen) {
-        let cost = NEWS_BYTES
-            + match &seen {
-                Seen::Head { head, .. } => header_bytes(&head.2),
-                Seen::Trailers(_, headers) => header_bytes(headers),
-                Seen::Copied { .. }
-                | Seen::Shared { .. }
-                | Seen::Gap { .. }
-                | Seen::Fault(_)
-                | Seen::Edit(_)
-                | Seen::End { .. }
-                | Seen::Dropped { .. } => 0,
-            };
+        let cost = seen.cost();
         let mut buffer = locked(&self.buffer);
         if buffer.is_closed {
             return;
@@ -474,10 +437,6 @@ impl fmt::Debug for Open {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Open").field("id", &self.start.id).finish_non_exhaustive()
     }
-}
-
-fn header_bytes(headers: &HeaderMap) -> usize {
-    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum()
 }
 
 /// No code that holds one of these locks can panic halfway through a change.

@@ -20,6 +20,7 @@ fn start(id: u8) -> Start {
         upstream: None,
         method: http::Method::POST,
         target: "/".parse().unwrap(),
+        base: None,
         version: Version::HTTP_11,
         headers: HeaderMap::new(),
     }
@@ -49,7 +50,12 @@ fn found(intake: &Intake) -> String {
                 other @ (Seen::Head { .. }
                 | Seen::Trailers(..)
                 | Seen::Fault(_)
-                | Seen::Edit(_)) => format!("{other:?}"),
+                | Seen::MayChange
+                | Seen::Stays
+                | Seen::Upstream(_)
+                | Seen::Edit(_)
+                | Seen::Task(_)
+                | Seen::Problem(_)) => format!("{other:?}"),
             });
         }
         intake.release(taken.held);

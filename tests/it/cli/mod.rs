@@ -2,6 +2,7 @@
 
 mod admin;
 mod agent;
+mod agents;
 mod asserting;
 mod daemon;
 mod files;

@@ -138,6 +138,7 @@ fn deliver_whole(call: &Call, made: &Made) -> Delivered {
                 call::WireAnswer { status, headers, body: Bytes::new(), trailers: end.trailers };
             read(call, empty, &[])
         }
+        Made::Nothing => read(call, call::write_nothing(call), &[]),
         Made::Raw { status, headers, body } => {
             let mut fields = HeaderMap::new();
             for (name, value) in headers {

@@ -5,7 +5,7 @@ use std::io::Write;
 use http::HeaderMap;
 
 use crate::support::http2::{Http2Agent, Http2Client, framed, read};
-use crate::support::proxies::TestProxy;
+use crate::support::proxies::{Surroundings, TestProxy};
 use crate::support::raw::{RawAgent, RawConn, within};
 
 /// A proxy whose agent is at a name that is dialled as loopback.
@@ -60,6 +60,7 @@ async fn check(path: &str, more: &str, url: &str, delivered: &str) {
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
 }
 
+/// CARD-01
 #[tokio::test]
 async fn a_bind_address_becomes_the_address_that_was_asked() {
     for host in ["0.0.0.0:PORT", "localhost:PORT", "127.0.0.1:PORT", "[::]:PORT", "localhost:8000"]
@@ -68,6 +69,7 @@ async fn a_bind_address_becomes_the_address_that_was_asked() {
     }
 }
 
+/// CARD-12
 #[tokio::test]
 async fn the_last_slash_stays_as_it_was() {
     check("", "", "http://localhost:PORT/rpc/", "http://proxy.test:8100/rpc/").await;
@@ -76,6 +78,7 @@ async fn the_last_slash_stays_as_it_was() {
     check("", "", "http://localhost:PORT/rpc?agent=7", "http://proxy.test:8100/rpc?agent=7").await;
 }
 
+/// CARD-03
 #[tokio::test]
 async fn a_base_path_is_not_doubled_and_what_lies_outside_gets_a_path_of_its_own() {
     let base = "/svc/billing";
@@ -88,6 +91,7 @@ async fn a_base_path_is_not_doubled_and_what_lies_outside_gets_a_path_of_its_own
     check("/svc/", "", "http://localhost:PORT/svc/", "http://proxy.test:8100/").await;
 }
 
+/// CARD-13, CARD-17
 #[tokio::test]
 async fn a_host_that_is_not_the_agents_stays() {
     for url in [
@@ -107,12 +111,14 @@ async fn a_host_that_is_not_the_agents_stays() {
     check("", also, "https://edge.other.test/agents/42/rpc", delivered).await;
 }
 
+/// CARD-03
 #[tokio::test]
 async fn an_advertised_address_goes_before_the_one_that_was_asked() {
     let more = ", advertise: \"https://meddler.test/base/\"";
     check("", more, "http://localhost:PORT/rpc", "https://meddler.test/base/rpc").await;
 }
 
+/// CARD-03
 #[tokio::test]
 async fn a_path_of_its_own_leads_to_what_the_agent_wrote() {
     let (agent, _proxy, mut client) = begin("/svc", "").await;
@@ -122,6 +128,116 @@ async fn a_path_of_its_own_leads_to_what_the_agent_wrote() {
     assert_eq!(head, format!("GET /other/x?y=1 HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"));
 }
 
+/// CARD-03
+#[tokio::test]
+async fn behind_a_proxy_with_a_prefix_every_address_gets_that_prefix_once() {
+    let more = ", advertise: \"http://proxy.test:8100/invoices\"";
+    for (path, delivered) in [
+        ("/svc/billing/rest", "/invoices/rest"),
+        ("/other", "/invoices/.meddler/to/http/localhost:PORT/other"),
+    ] {
+        let url = format!("http://localhost:PORT{path}");
+        check("/svc/billing", more, &url, &format!("http://proxy.test:8100{delivered}")).await;
+    }
+}
+
+/// CARD-04
+#[tokio::test]
+async fn a_card_of_any_shape_is_rewritten_in_all_its_places() {
+    let of_1_0 = |url: &str| {
+        format!(
+            "\"supportedInterfaces\":[{{\"url\":\"{url}\",\"protocolBinding\":\"JSONRPC\",\"protocolVersion\":\"1.0\"}},\
+             {{\"url\":\"{url}\",\"protocolBinding\":\"HTTP+JSON\",\"protocolVersion\":\"1.0\"}}]"
+        )
+    };
+    let of_0_3 = |url: &str| format!("\"url\":\"{url}\",\"x\":[1.10, 1E2]");
+    let mixed = |url: &str| {
+        format!(
+            "{},\"additionalInterfaces\":[{{\"transport\":\"JSONRPC\",\"url\":\"{url}\"}}],{}",
+            of_0_3(url),
+            of_1_0(url)
+        )
+    };
+    let shapes: [&dyn Fn(&str) -> String; 3] = [&of_1_0, &of_0_3, &mixed];
+    for shape in shapes {
+        let (agent, _proxy, mut client) = begin("", "").await;
+        let card = |url: &str| format!("{{\"name\": \"a\",{},\"skills\":[ ]}}", shape(url));
+        ask(&mut client, "/.well-known/agent-card.json", "").await;
+        let mut upstream = agent.accept().await;
+        upstream.read_head().await;
+        upstream.write(json(&card(&format!("http://localhost:{}/rpc", agent.addr.port())))).await;
+        assert_eq!(answer(&mut client).await.1, card("http://proxy.test:8100/rpc"));
+    }
+}
+
+/// CARD-09
+#[tokio::test]
+async fn a_grpc_address_keeps_its_form() {
+    let also = ", also: [agent.test, \"[2001:db8::7]\"]";
+    for (written, delivered) in [
+        ("agent.test:50051", "proxy.test:8100"),
+        ("agent.test", "proxy.test:8100"),
+        ("http://agent.test:50051", "http://proxy.test:8100"),
+        ("https://agent.test:443", "http://proxy.test:8100"),
+        ("grpc://agent.test:50051", "grpc://proxy.test:8100"),
+        ("grpcs://agent.test", "grpc://proxy.test:8100"),
+        ("dns:///agent.test:50051", "dns:///proxy.test:8100"),
+        ("dns:agent.test:50051", "dns:proxy.test:8100"),
+        ("[2001:db8::7]:50051", "proxy.test:8100"),
+        ("agent.test:50051/", "proxy.test:8100/"),
+        ("unix:///run/agent.sock", "unix:///run/agent.sock"),
+        ("xds:///agent", "xds:///agent"),
+    ] {
+        let (agent, _proxy, mut client) = begin("", also).await;
+        let card = |url: &str| {
+            format!(
+                "{{\"name\":\"a\",\"supportedInterfaces\":[{{\"protocolBinding\":\"GRPC\",\"url\":\"{url}\"}}]}}"
+            )
+        };
+        ask(&mut client, "/.well-known/agent-card.json", "").await;
+        let mut upstream = agent.accept().await;
+        upstream.read_head().await;
+        upstream.write(json(&card(written))).await;
+        assert_eq!(answer(&mut client).await.1, card(delivered), "{written}");
+    }
+}
+
+/// CARD-17
+#[tokio::test]
+async fn a_card_without_an_address_passes_as_it_is() {
+    for card in ["{\"name\":\"a\",\"skills\":[]}", "{}", "[]", "null", "7", ""] {
+        let (agent, _proxy, mut client) = begin("/team", "").await;
+        ask(&mut client, "/.well-known/agent-card.json", "").await;
+        let mut upstream = agent.accept().await;
+        upstream.read_head().await;
+        upstream.write(json(card)).await;
+        let (head, body) = answer(&mut client).await;
+        assert!(head.starts_with("HTTP/1.1 200 "), "{card}: {head}");
+        assert_eq!(body, card);
+    }
+}
+
+/// CARD-20
+#[tokio::test]
+async fn a_card_at_a_path_of_its_own_is_rewritten_where_the_configuration_names_it() {
+    for (card, asked, delivered) in [
+        ("", "/custom/card.json?v=2", false),
+        (", card: \"/svc/custom/card.json?v=2\"", "/custom/card.json?v=2", true),
+        (", card: \"/svc/custom/card.json\"", "/custom/card.json?v=2", false),
+    ] {
+        let (agent, _proxy, mut client) = begin("/svc", card).await;
+        let url = format!("http://localhost:{}/svc/rpc", agent.addr.port());
+        ask(&mut client, asked, "").await;
+        let mut upstream = agent.accept().await;
+        assert!(upstream.read_head().await.starts_with("GET /svc/custom/card.json?v=2 "));
+        upstream.write(json(&format!("{{\"name\":\"a\",\"url\":\"{url}\"}}"))).await;
+        let expected = if delivered { "http://proxy.test:8100/rpc" } else { &url };
+        let body = answer(&mut client).await.1;
+        assert_eq!(body, format!("{{\"name\":\"a\",\"url\":\"{expected}\"}}"), "{card}");
+    }
+}
+
+/// CARD-04, CARD-09
 #[tokio::test]
 async fn both_shapes_and_every_form_are_rewritten_in_one_card() {
     let (agent, _proxy, mut client) = begin("", "").await;
@@ -158,22 +274,7 @@ async fn both_shapes_and_every_form_are_rewritten_in_one_card() {
     assert_eq!(answer(&mut client).await.1, delivered);
 }
 
-#[tokio::test]
-async fn a_signed_card_loses_its_signatures_with_its_addresses() {
-    let (agent, _proxy, mut client) = begin("", "").await;
-    ask(&mut client, "/.well-known/agent-card.json", "").await;
-    let mut upstream = agent.accept().await;
-    upstream.read_head().await;
-    let card = format!(
-        "{{\"supportedInterfaces\":[{{\"url\":\"http://localhost:{}/\",\"protocolBinding\":\"JSONRPC\"}}],\
-         \"signatures\":[{{\"protected\":\"e30\",\"signature\":\"AAAA\"}}],\"name\":\"a\"}}",
-        agent.addr.port()
-    );
-    upstream.write(json(&card)).await;
-    let (_, body) = answer(&mut client).await;
-    assert!(!body.contains("signatures") && body.contains("proxy.test:8100"), "{body}");
-}
-
+/// CARD-06
 #[tokio::test]
 async fn a_card_at_the_origin_is_found_when_the_base_path_has_none() {
     let (agent, _proxy, mut client) = begin("/a2a", "").await;
@@ -202,6 +303,7 @@ async fn a_card_at_the_origin_is_found_when_the_base_path_has_none() {
     assert!(answer(&mut client).await.0.starts_with("HTTP/1.1 401 "));
 }
 
+/// CARD-08, CARD-20
 #[tokio::test]
 async fn the_two_well_known_names_are_never_swapped() {
     let (agent, _proxy, mut client) = begin("", "").await;
@@ -213,6 +315,7 @@ async fn the_two_well_known_names_are_never_swapped() {
     assert!(upstream.is_quiet() && agent.is_left_alone());
 }
 
+/// CARD-15
 #[tokio::test]
 async fn length_coding_and_validators_are_those_of_what_is_delivered() {
     let (agent, _proxy, mut client) = begin("", "").await;
@@ -271,7 +374,8 @@ async fn length_coding_and_validators_are_those_of_what_is_delivered() {
 #[tokio::test]
 async fn an_extended_card_is_rewritten_on_json_rpc() {
     for method in ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"] {
-        let (agent, _proxy, mut client) = begin("", "").await;
+        // Nothing is held until the method is known: that is for webhooks.
+        let (agent, _proxy, mut client) = begin("", ", push: pass").await;
         let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{method}\"}}");
         let head = format!(
             "POST / HTTP/1.1\r\nHost: proxy.test:8100\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -357,6 +461,7 @@ async fn what_only_looks_like_a_card_request_passes_untouched() {
     assert_eq!(answer(&mut client).await.1, "{\"url\": 5, <no json");
 }
 
+/// CARD-12
 #[tokio::test]
 async fn a_redirect_on_the_agents_own_address_stays_with_the_proxy() {
     for (location, expected) in [
@@ -400,5 +505,65 @@ async fn a_redirect_from_another_address_of_the_agent_stays_at_that_address() {
             |at: String| format!("HTTP/1.1 307 T\r\nLocation: {at}\r\nContent-Length: 0\r\n\r\n");
         upstream.write(answer(fill(location))).await;
         assert_eq!(client.read_head().await, answer(fill(expected)));
+    }
+}
+
+/// CARD-08
+#[tokio::test]
+async fn a_rule_for_card_discovery_knows_both_names() {
+    for name in ["agent.json", "agent-card.json"] {
+        let around = Surroundings {
+            faults: "[{ name: gone, when: { operation: AgentCard }, inject: { error: { status: 503 } } }]",
+            ..Surroundings::default()
+        };
+        let agent = RawAgent::start().await;
+        let config = format!("{{ listen: \"127.0.0.1:0\", forward: \"http://{}\" }}", agent.addr);
+        let proxy = TestProxy::within(&[config], around);
+        let mut client = RawConn::connect(proxy.addr()).await;
+        ask(&mut client, &format!("/.well-known/{name}"), "").await;
+        let head = client.read_head().await;
+        assert!(
+            head.starts_with("HTTP/1.1 503 ") && head.contains("meddler-fault: gone"),
+            "{head}"
+        );
+        assert!(agent.is_left_alone());
+    }
+}
+
+/// CARD-12
+#[tokio::test]
+async fn the_wrong_slash_is_redirected_to_what_leads_to_the_right_one() {
+    for (forward, location, delivered) in [
+        ("/agent/rpc", "/agent/rpc/", "/.meddler/to/http/localhost:PORT/agent/rpc/"),
+        ("/agent/rpc/", "/agent/rpc", "/.meddler/to/http/localhost:PORT/agent/rpc"),
+        ("/agent", "/agent/rpc/", "/rpc/"),
+        ("/agent/rpc", "rpc/", "/.meddler/to/http/localhost:PORT/agent/rpc/"),
+    ] {
+        let (agent, _proxy, mut client) = begin(forward, "").await;
+        let asked = if forward == "/agent" { "/rpc" } else { "/" };
+        client
+            .write(format!(
+                "POST {asked} HTTP/1.1\r\nHost: proxy.test:8100\r\nContent-Length: 0\r\n\r\n"
+            ))
+            .await;
+        let mut upstream = agent.accept().await;
+        upstream.read_head().await;
+        let head = |at: &str| {
+            let at = at.replace("PORT", &agent.addr.port().to_string());
+            format!(
+                "HTTP/1.1 307 Temporary Redirect\r\nLocation: {at}\r\nContent-Length: 0\r\n\r\n"
+            )
+        };
+        upstream.write(head(location)).await;
+        assert_eq!(client.read_head().await, head(delivered), "{forward}");
+        // Where it leads is where the agent wanted the client to go.
+        let next = delivered.replace("PORT", &agent.addr.port().to_string());
+        client
+            .write(format!(
+                "POST {next} HTTP/1.1\r\nHost: proxy.test:8100\r\nContent-Length: 0\r\n\r\n"
+            ))
+            .await;
+        let wanted = if location.starts_with('/') { location } else { "/agent/rpc/" };
+        assert!(upstream.read_head().await.starts_with(&format!("POST {wanted} HTTP/1.1\r\n")));
     }
 }

@@ -3,7 +3,11 @@
 use bytes::Bytes;
 use h2::Reason;
 use http::HeaderMap;
+use meddler::a2a::model::Operation;
+use meddler::record::exchange::Outcome;
+use meddler::record::query::Filter;
 
+use super::recorded::Recorded;
 use crate::support::http2::{Http2Agent, Http2Client, framed, next_data, read, reset_of};
 use crate::support::proxies::TestProxy;
 use crate::support::raw::{RawAgent, RawConn, within};
@@ -29,6 +33,7 @@ fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
+/// GRPC-02, GRPC-14
 #[tokio::test]
 async fn a_call_passes_with_its_metadata_and_trailers() {
     let (mut agent, _proxy, mut client) = grpc_only().await;
@@ -64,6 +69,7 @@ fn map(fields: &[(&str, &str)]) -> HeaderMap {
         .collect()
 }
 
+/// GRPC-01
 #[tokio::test]
 async fn a_trailers_only_answer_is_one_frame_for_the_client_as_well() {
     let (mut agent, _proxy, mut client) = grpc_only().await;
@@ -80,6 +86,7 @@ async fn a_trailers_only_answer_is_one_frame_for_the_client_as_well() {
     assert!(body.is_end_stream(), "END_STREAM stands on the HEADERS frame");
 }
 
+/// GRPC-07, GRPC-13
 #[tokio::test]
 async fn each_message_arrives_before_the_next_is_sent_in_both_directions() {
     let (mut agent, _proxy, mut client) = grpc_only().await;
@@ -103,6 +110,7 @@ async fn each_message_arrives_before_the_next_is_sent_in_both_directions() {
     assert_eq!(read(&mut body).await.1.unwrap()["grpc-status"], "0");
 }
 
+/// GRPC-11
 #[tokio::test]
 async fn a_clients_cancel_reaches_the_agent_and_no_other_call() {
     let (mut agent, _proxy, mut client) = grpc_only().await;
@@ -152,6 +160,7 @@ async fn an_agents_reset_is_a_reset_for_the_client_after_all_that_came() {
     }
 }
 
+/// GRPC-04
 #[tokio::test]
 async fn a_message_larger_than_the_window_passes() {
     let (mut agent, _proxy, mut client) = grpc_only().await;
@@ -168,6 +177,70 @@ async fn a_message_larger_than_the_window_passes() {
     assert!(trailers.is_some());
 }
 
+/// GRPC-13
+#[tokio::test]
+async fn services_that_are_not_of_a2a_pass_and_are_recorded_by_their_names() {
+    let mut agent = Http2Agent::start().await;
+    // A rule for operations of A2A, which these are not.
+    let faults =
+        "[{ name: all, when: { operation: [SendMessage, GetTask] }, inject: { error: {} } }]";
+    let at = Recorded::start(&format!("forward: \"grpc://{}\"", agent.addr), faults).await;
+    let mut client = Http2Client::connect(at.proxy.addr()).await;
+    let paths = [
+        "/grpc.health.v1.Health/Check",
+        "/grpc.health.v1.Health/Watch",
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        "/acme.Billing/Charge",
+        "/a2a.v1.A2AService/NewMethod",
+    ];
+    for path in paths {
+        let response = client.call(path, b"x").await;
+        let mut arrived = agent.next().await;
+        assert_eq!(arrived.head.uri.path(), path);
+        arrived.answer_only(&[GRPC, ("grpc-status", "12")]);
+        let answer = within("an answer", response).await.unwrap();
+        assert_eq!(answer.headers()["grpc-status"], "12", "{path}: the agent's own word");
+    }
+    let recording = at.recording(paths.len()).await;
+    assert!(recording.delegations(&Filter::default()).is_empty());
+    for (exchange, path) in recording.exchanges(&Filter::default()).iter().zip(paths) {
+        assert_eq!(exchange.operation, Operation::Unknown, "{path}");
+        assert!(exchange.request.target.ends_with(path), "{}", exchange.request.target);
+        assert!(exchange.faults.is_empty(), "{path}: {:?}", exchange.faults);
+    }
+}
+
+/// GRPC-01, GRPC-02
+#[tokio::test]
+async fn status_message_and_details_are_recorded_wherever_they_stood() {
+    for is_trailers_only in [true, false] {
+        let mut agent = Http2Agent::start().await;
+        let at = Recorded::start(&format!("forward: \"grpc://{}\"", agent.addr), "[]").await;
+        let mut client = Http2Client::connect(at.proxy.addr()).await;
+        let response = client.call(GET_TASK, b"").await;
+        let mut arrived = agent.next().await;
+        let status = [
+            ("grpc-status", "5"),
+            ("grpc-message", "task%20gone"),
+            ("grpc-status-details-bin", "CAUSBHRhc2s"),
+        ];
+        if is_trailers_only {
+            arrived.answer_only(&[&[GRPC][..], &status].concat());
+        } else {
+            arrived.answer(&[GRPC]).send_trailers(map(&status)).unwrap();
+        }
+        let mut body = within("an answer", response).await.unwrap().into_body();
+        read(&mut body).await;
+        let exchange = at.exchange().await;
+        let response = exchange.response.as_ref().unwrap();
+        assert_eq!(response.grpc_status, Some(5));
+        assert_eq!(exchange.outcome, Outcome::Error);
+        let fields = if is_trailers_only { &response.headers } else { &response.trailers };
+        assert!(fields.iter().any(|(name, _)| name == "grpc-status-details-bin"), "{fields:?}");
+    }
+}
+
+/// KEEP-03
 #[tokio::test]
 async fn a_refused_call_is_sent_again_and_a_failed_one_is_not() {
     let (mut agent, _proxy, mut client) = grpc_only().await;
@@ -209,6 +282,7 @@ async fn an_http_request_over_http2_reaches_an_http1_agent() {
     assert_eq!(read(&mut body).await.0, b"ok");
 }
 
+/// GRPC-09
 #[tokio::test]
 async fn one_port_serves_http1_and_http2_however_the_preface_is_cut() {
     let agent = RawAgent::start().await;

@@ -1,9 +1,12 @@
 //! Connections to the agent: used again while they are good, and never at the request's cost.
 
-use bytes::Bytes;
+use std::time::Duration;
 
-use crate::support::http2::Http2Client;
-use crate::support::proxies::TestProxy;
+use bytes::Bytes;
+use meddler::base::limits::Limits;
+
+use crate::support::http2::{Http2Agent, Http2Client};
+use crate::support::proxies::{Surroundings, TestProxy};
 use crate::support::raw::{RawAgent, RawConn, spawn, within};
 
 const ASK: &str = "POST / HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\n{}";
@@ -39,6 +42,7 @@ async fn a_connection_is_used_again_by_any_client() {
     assert!(agent.is_left_alone());
 }
 
+/// KEEP-02
 #[tokio::test]
 async fn a_connection_the_agent_has_closed_costs_no_request() {
     let agent = RawAgent::start().await;
@@ -83,6 +87,52 @@ async fn pipelined_requests_are_answered_in_order() {
         client.read_head().await;
         assert_eq!(client.read_exactly(1).await, format!("{number}").as_bytes());
     }
+}
+
+/// KEEP-05
+#[tokio::test]
+async fn a_connection_past_its_age_takes_no_further_request() {
+    let limits = Limits { connection_age: Duration::ZERO, ..Limits::default() };
+    let agent = RawAgent::start().await;
+    let config = format!("{{ listen: \"127.0.0.1:0\", forward: \"http://{}\" }}", agent.addr);
+    let around = Surroundings { limits: limits.clone(), ..Surroundings::default() };
+    let proxy = TestProxy::within(&[config], around);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    for _ in 0..2 {
+        client.write(ASK).await;
+        let mut upstream = agent.accept().await;
+        answer(&mut upstream).await;
+        expect_answer(&mut client).await;
+        assert_eq!(upstream.read_to_end().await.0, "", "it is closed");
+    }
+    let mut agent = Http2Agent::start().await;
+    let config = format!("{{ listen: \"127.0.0.1:0\", forward: \"grpc://{}\" }}", agent.addr);
+    let proxy = TestProxy::within(&[config], Surroundings { limits, ..Surroundings::default() });
+    let mut client = Http2Client::connect(proxy.addr()).await;
+    let running = client.call("/x.Y/Z", b"1").await;
+    let mut first = agent.next().await;
+    let next = client.call("/x.Y/Z", b"2").await;
+    let mut second = agent.next().await;
+    assert_ne!(first.connection, second.connection);
+    for (arrived, call) in [(&mut second, next), (&mut first, running)] {
+        arrived.answer_only(&[("content-type", "application/grpc"), ("grpc-status", "0")]);
+        let answer = within("an answer", call).await.unwrap();
+        assert_eq!(answer.headers()["grpc-status"], "0", "what is under way may end");
+    }
+}
+
+/// KEEP-05: `localhost` has two addresses, and the agent listens at one of them.
+#[tokio::test]
+async fn an_address_that_does_not_answer_is_passed_over() {
+    let agent = RawAgent::start().await;
+    let port = agent.addr.port();
+    let config = format!("{{ listen: \"127.0.0.1:0\", forward: \"http://localhost:{port}\" }}");
+    let proxy = TestProxy::with(&[config]);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    client.write(ASK).await;
+    let mut upstream = agent.accept().await;
+    answer(&mut upstream).await;
+    expect_answer(&mut client).await;
 }
 
 /// One port for everything, as agents have it: HTTP/2 there is for gRPC, and for nothing else.

@@ -63,6 +63,7 @@ async fn chunks_stay_chunks() {
     .await;
 }
 
+/// HTTP-08
 #[tokio::test]
 async fn trailers_pass_to_a_client_that_asks_for_them() {
     check(
@@ -108,6 +109,31 @@ async fn an_answer_to_head_keeps_its_length_and_has_no_body() {
     .await;
 }
 
+#[tokio::test]
+async fn an_answer_that_cannot_have_a_body_keeps_its_length() {
+    let agent = RawAgent::start().await;
+    let proxy = TestProxy::before(agent.addr);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    let mut upstream = None;
+    for answer in [
+        "HTTP/1.1 304 Not Modified\r\nETag: \"v7\"\r\nContent-Length: 812\r\nX: 1\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nX: 1\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ] {
+        client.write("GET / HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut conn = match upstream.take() {
+            Some(conn) => conn,
+            None => agent.accept().await,
+        };
+        conn.read_head().await;
+        conn.write(answer).await;
+        assert_eq!(client.read_head().await, answer);
+        upstream = Some(conn);
+    }
+}
+
+/// HTTP-06
 #[tokio::test]
 async fn an_absolute_address_is_taken_for_its_path() {
     check(
@@ -183,6 +209,7 @@ async fn check_refused(request: &str, status_line: &str) {
     assert!(agent.is_left_alone(), "{request:?} reached the agent");
 }
 
+/// HTTP-06
 #[tokio::test]
 async fn a_request_must_name_one_host() {
     check_refused("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 ").await;

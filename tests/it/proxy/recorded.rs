@@ -19,20 +19,34 @@ use crate::support::http2::{Http2Client, read};
 use crate::support::proxies::{Surroundings, TestProxy};
 use crate::support::raw::{RawAgent, RawConn, within};
 
-struct Recorded {
-    agent: RawAgent,
-    proxy: TestProxy,
+/// A proxy before an agent, and a recording of what passes.
+pub(super) struct Recorded {
+    pub(super) agent: RawAgent,
+    pub(super) proxy: TestProxy,
     recorder: RecorderHandle,
     store: Arc<dyn Store>,
 }
 
 impl Recorded {
-    async fn start(more: &str, faults: &'static str) -> Self {
+    pub(super) async fn start(more: &str, faults: &'static str) -> Self {
+        Self::begin(more, Surroundings { faults, ..Surroundings::default() }).await
+    }
+
+    pub(super) async fn within(more: &str, faults: &'static str, limits: Limits) -> Self {
+        Self::begin(more, Surroundings { faults, limits, ..Surroundings::default() }).await
+    }
+
+    /// With the key that cards are signed with in this file.
+    pub(super) async fn start_in(more: &str, signing_key: std::path::PathBuf) -> Self {
+        Self::begin(more, Surroundings { signing_key, ..Surroundings::default() }).await
+    }
+
+    async fn begin(more: &str, around: Surroundings) -> Self {
         let agent = RawAgent::start().await;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let clock = WallClock::system();
         let config = RecorderConfig {
-            limits: Limits::default(),
+            limits: around.limits.clone(),
             when_full: WhenFull::Wait,
             redact: RedactConfig::default(),
             secrets: Vec::new(),
@@ -44,13 +58,13 @@ impl Recorded {
         // A later key of the same name is an error, so an address of its own replaces this one.
         let forward = if more.contains("forward:") { String::new() } else { forward };
         let config = format!("{{ listen: \"127.0.0.1:0\", {forward} {more} }}");
-        let around = Surroundings { tap, faults, ..Surroundings::default() };
+        let around = Surroundings { tap, ..around };
         let proxy = TestProxy::within(&[config], around);
         Self { agent, proxy, recorder, store }
     }
 
     /// A client's request, and the agent's end of it.
-    async fn ask(&self, request: &str) -> (RawConn, RawConn) {
+    pub(super) async fn ask(&self, request: &str) -> (RawConn, RawConn) {
         let mut client = RawConn::connect(self.proxy.addr()).await;
         client.write(request).await;
         let mut upstream = self.agent.accept().await;
@@ -59,13 +73,27 @@ impl Recorded {
     }
 
     /// The one exchange, once it has ended.
-    async fn exchange(&self) -> Arc<Exchange> {
-        within("a recorded exchange", async {
+    pub(super) async fn exchange(&self) -> Arc<Exchange> {
+        let recording = self.recording(1).await;
+        Arc::clone(&recording.exchanges(&Filter::default())[0])
+    }
+
+    /// Longer than the recorder waits for an exchange whose answer has ended.
+    pub(super) async fn settle(&self) {
+        let begun = tokio::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(50) {
+            self.recorder.flush().await.unwrap();
+        }
+    }
+
+    /// The recording, once it has so many exchanges.
+    pub(super) async fn recording(&self, exchanges: usize) -> Recording {
+        within("recorded exchanges", async {
             loop {
                 self.recorder.flush().await.unwrap();
                 let recording = Recording::of_store(&*self.store).unwrap();
-                if let [exchange] = recording.exchanges(&Filter::default()).as_slice() {
-                    return Arc::clone(exchange);
+                if recording.exchanges(&Filter::default()).len() == exchanges {
+                    return recording;
                 }
                 tokio::task::yield_now().await;
             }
@@ -78,7 +106,8 @@ const GET: &str = "GET /tasks/t1 HTTP/1.1\r\nHost: p\r\nA2A-Version: 1.0\r\n\r\n
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-fn send(text: &str) -> String {
+/// A message in JSON-RPC 1.0.
+pub(super) fn send(text: &str) -> String {
     let body = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"SendMessage\",\"params\":{{\"message\":{{\"messageId\":\"m\",\
          \"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"{text}\"}}]}}}}}}"

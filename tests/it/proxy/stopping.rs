@@ -33,6 +33,7 @@ async fn a_stop_waits_for_the_answers_that_are_under_way() {
     assert_eq!(proxy.stop(Duration::from_secs(10)).await, Stopped::Drained);
 }
 
+/// KEEP-03
 #[tokio::test]
 async fn a_grpc_stream_ends_in_peace_and_new_calls_are_turned_away() {
     let mut agent = Http2Agent::start().await;

@@ -27,6 +27,7 @@ async fn begin() -> Begun {
     Begun { client, upstream, proxy, _agent: agent }
 }
 
+/// SSE-10
 #[tokio::test]
 async fn an_event_arrives_before_the_next_one_is_sent() {
     let mut begun = begin().await;
@@ -56,6 +57,7 @@ async fn an_upload_is_passed_on_as_it_comes() {
     client.read_head().await;
 }
 
+/// CAN-04
 #[tokio::test]
 async fn a_stream_cut_by_the_agent_is_cut_for_the_client_after_all_that_came() {
     for (last, ending) in [
@@ -98,6 +100,7 @@ async fn a_body_shorter_than_promised_is_as_short_for_the_client() {
     assert_eq!(text, answer);
 }
 
+/// CAN-05
 #[tokio::test]
 async fn a_body_ended_by_closing_is_passed_on_whole() {
     let agent = RawAgent::start().await;
@@ -111,6 +114,7 @@ async fn a_body_ended_by_closing_is_passed_on_whole() {
     assert!(client.read_until("0\r\n\r\n").await.contains("5\r\nhello\r\n"));
 }
 
+/// CAN-01
 #[tokio::test]
 async fn a_client_that_resets_is_gone_for_the_agent_at_once() {
     // While the answer is awaited ...
@@ -137,6 +141,7 @@ async fn a_client_that_closes_in_mid_stream_is_gone_with_the_next_event() {
     drop(begun.proxy);
 }
 
+/// CAN-03
 #[tokio::test]
 async fn a_client_that_only_ends_its_own_direction_gets_its_answer() {
     let agent = RawAgent::start().await;
@@ -152,6 +157,7 @@ async fn a_client_that_only_ends_its_own_direction_gets_its_answer() {
     assert_eq!(ending, Ending::Closed);
 }
 
+/// CAN-03
 #[tokio::test]
 async fn half_close_can_be_taken_for_leaving() {
     let agent = RawAgent::start().await;
@@ -182,6 +188,7 @@ async fn a_client_that_leaves_during_its_upload_is_no_end_of_the_upload() {
     assert_eq!(text, "", "the last chunk must not be sent");
 }
 
+/// HTTP-03
 #[tokio::test]
 async fn an_early_answer_reaches_a_client_that_is_still_sending() {
     let agent = RawAgent::start().await;
@@ -196,6 +203,7 @@ async fn an_early_answer_reaches_a_client_that_is_still_sending() {
     assert_eq!(String::from_utf8(came).unwrap(), answer);
 }
 
+/// HTTP-01
 #[tokio::test]
 async fn the_agent_decides_whether_an_expected_upload_goes_on() {
     let ask = "POST / HTTP/1.1\r\nHost: p\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
@@ -223,6 +231,7 @@ async fn the_agent_decides_whether_an_expected_upload_goes_on() {
     assert!(client.read_head().await.starts_with("HTTP/1.1 200 OK\r\n"), "one 100 and no more");
 }
 
+/// HTTP-01
 #[tokio::test]
 async fn an_agent_that_knows_no_expectations_gets_the_upload_all_the_same() {
     let agent = RawAgent::start().await;

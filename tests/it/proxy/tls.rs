@@ -19,6 +19,75 @@ fn cert(name: &str) -> String {
     format!("{}/certs/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// CARD-02
+#[tokio::test]
+async fn the_scheme_in_a_card_is_the_one_the_orchestrator_speaks() {
+    // TLS ends at Meddler, and the agent knows nothing of it.
+    let agent = RawAgent::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let config = format!(
+        "{{ listen: \"127.0.0.1:0\", forward: \"http://localhost:{}\", listen_tls: auto }}",
+        agent.addr.port()
+    );
+    let ca_directory = directory.path().to_owned();
+    let around = Surroundings { ca_directory, ..Surroundings::default() };
+    let proxy = TestProxy::within(&[config], around);
+    let ca = directory.path().join("ca.pem");
+    let mut tls = connect(&proxy, &ca, "localhost", "http/1.1").await.unwrap();
+    let ask = "GET /.well-known/agent-card.json HTTP/1.1\r\nHost: proxy.test:8443\r\n\r\n";
+    tls.write_all(ask.as_bytes()).await.unwrap();
+    let mut upstream = agent.accept().await;
+    upstream.read_head().await;
+    let written = card(&format!("http://localhost:{}/a2a/ledger", agent.addr.port()));
+    let length = written.len();
+    upstream.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{written}")).await;
+    let expected = card("https://proxy.test:8443/a2a/ledger");
+    let mut came = String::new();
+    while !came.ends_with("]}") {
+        let mut buffer = [0; 4096];
+        let count = within("a card", tls.read(&mut buffer)).await.unwrap();
+        assert!(count > 0, "{came}");
+        came.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+    assert!(came.ends_with(&expected), "{came}");
+
+    // The reverse: clear text to Meddler, TLS to the agent.
+    let (port, task) = agent_with_card().await;
+    let ca = cert("ca.pem");
+    let proxy = TestProxy::with(&[format!(
+        "{{ listen: \"127.0.0.1:0\", forward: \"https://localhost:{port}\", tls: {{ ca: \"{ca}\" }} }}"
+    )]);
+    let mut client = RawConn::connect(proxy.addr()).await;
+    client.write(ask.replace("8443", "8100")).await;
+    client.read_head().await;
+    let expected = card("http://proxy.test:8100/a2a/ledger");
+    assert_eq!(client.read_exactly(expected.len()).await, expected.as_bytes());
+    task.abort();
+}
+
+async fn agent_with_card() -> (u16, JoinHandle<()>) {
+    let chain = CertificateDer::from_pem_file(cert("agent.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(cert("agent.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![chain], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let task = spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if let Ok(tls) = acceptor.accept(stream).await {
+                spawn(serve_card(port, tls));
+            }
+        }
+    });
+    (port, task)
+}
+
 /// An agent that answers each request on a TLS connection with what it was asked, over HTTP/1.1 or 2.
 async fn agent(name: &str, alpn: &[&str]) -> (u16, JoinHandle<()>) {
     let chain = CertificateDer::from_pem_file(cert(&format!("{name}.pem"))).unwrap();
@@ -47,10 +116,36 @@ async fn agent(name: &str, alpn: &[&str]) -> (u16, JoinHandle<()>) {
     (port, task)
 }
 
+/// Answers everything with this card.
+async fn serve_card(port: u16, mut tls: tokio_rustls::server::TlsStream<TcpStream>) {
+    let mut buffer = [0; 4096];
+    while let Ok(1..) = tls.read(&mut buffer).await {
+        let card = card(&format!("https://localhost:{port}/a2a/ledger"));
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{card}", card.len());
+        if tls.write_all(answer.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn card(url: &str) -> String {
+    format!(
+        "{{\"name\":\"a\",\"supportedInterfaces\":[{{\"url\":\"{url}\",\"protocolBinding\":\"JSONRPC\"}}]}}"
+    )
+}
+
 async fn serve_http1(mut tls: tokio_rustls::server::TlsStream<TcpStream>) {
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = tls.read(&mut buffer).await {
         let line = String::from_utf8_lossy(&buffer[..count]).lines().next().unwrap().to_owned();
+        if line.contains("/closing") {
+            drop(tls.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf").await);
+            // Without it the peer cannot know that this was all.
+            if line.contains("/closing/said") {
+                drop(tls.shutdown().await);
+            }
+            return;
+        }
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len());
         if tls.write_all(answer.as_bytes()).await.is_err() {
             return;
@@ -79,6 +174,24 @@ async fn check(name: &str, tls: &str, expected: &str) {
     assert!(head.starts_with(expected), "{name} with {tls:?}: {head}");
     if !expected.contains("200") {
         assert!(head.contains("meddler-error: tls\r\n"), "{name} with {tls:?}: {head}");
+    }
+    task.abort();
+}
+
+/// CAN-05
+#[tokio::test]
+async fn a_body_that_ends_without_close_notify_is_broken() {
+    let (port, task) = agent("agent", &["http/1.1"]).await;
+    let proxy = TestProxy::with(&[format!(
+        "{{ listen: \"127.0.0.1:0\", forward: \"https://localhost:{port}\", tls: {{ ca: \"{}\" }} }}",
+        cert("ca.pem")
+    )]);
+    for (path, is_whole) in [("/closing/said", true), ("/closing/unsaid", false)] {
+        let mut client = RawConn::connect(proxy.addr()).await;
+        client.write(format!("GET {path} HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n")).await;
+        let (text, _) = client.read_to_end().await;
+        assert!(text.contains("4\r\nhalf\r\n"), "{path}: {text}");
+        assert_eq!(text.ends_with("0\r\n\r\n"), is_whole, "{path}: {text}");
     }
     task.abort();
 }

@@ -27,6 +27,7 @@ async fn check(agent: &str, http: &str, word: &str, grpc: &str) {
     assert!(response.body().is_end_stream(), "{agent}: Trailers-Only");
 }
 
+/// TIME-02
 #[tokio::test]
 async fn an_agent_that_is_not_there_is_told_from_one_that_does_not_exist() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -34,6 +35,7 @@ async fn an_agent_that_is_not_there_is_told_from_one_that_does_not_exist() {
     check("forward: \"http://agent.invalid:9\"", "502", "dns", "14").await;
 }
 
+/// TIME-01, TIME-02
 #[tokio::test]
 async fn a_silent_agent_is_waited_for_only_as_long_as_configured() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -75,6 +77,7 @@ async fn an_agent_that_speaks_no_tls_or_no_http_is_told_apart() {
     babbling.abort();
 }
 
+/// HTTP-10
 #[tokio::test]
 async fn an_agent_that_switches_protocols_unasked_is_refused() {
     let agent = RawAgent::start().await;
@@ -91,6 +94,7 @@ async fn an_agent_that_switches_protocols_unasked_is_refused() {
     assert_eq!(upstream.read_to_end().await.0, "");
 }
 
+/// KEEP-02
 #[tokio::test]
 async fn an_agent_that_closes_without_an_answer_is_not_asked_twice() {
     let agent = RawAgent::start().await;

@@ -51,6 +51,7 @@ fn listed(recording: &Recording) -> Vec<String> {
     recording.delegations(&Filter::default()).iter().map(line).collect()
 }
 
+/// RPC-09
 #[tokio::test]
 async fn a_poll_belongs_to_the_latest_message_of_its_task_and_agent() {
     let recording = grouped(&[

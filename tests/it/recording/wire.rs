@@ -98,6 +98,7 @@ impl Bench {
             upstream: Some("http://agent.test/".into()),
             method: wire.method.clone(),
             target: wire.target.clone(),
+            base: None,
             version: wire.version,
             headers: wire.headers.clone(),
         }

@@ -107,13 +107,13 @@ fn a_store_of_a_later_format_is_read_and_not_written() {
     store.close().unwrap();
     let format = place.path().join("FORMAT");
     let later =
-        fs::read_to_string(&format).unwrap().replace(r#""a2a_store":1"#, r#""a2a_store":2"#);
+        fs::read_to_string(&format).unwrap().replace(r#""a2a_store":2"#, r#""a2a_store":3"#);
     fs::write(&format, later).unwrap();
 
     let error = disk::open_writer(&place.path(), impatient(), clock()).unwrap_err().to_string();
-    assert!(error.contains("has format 2, this program writes 1"), "{error}");
+    assert!(error.contains("has format 3, this program writes 2"), "{error}");
     let reader = place.reader();
-    assert_eq!(reader.version(), 2);
+    assert_eq!(reader.version(), 3);
     assert_eq!(scan(&reader).0, texts(&[sample::entry(1)]));
 }
 

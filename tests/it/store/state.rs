@@ -97,6 +97,7 @@ fn state_and_sessions_outlive_the_segments_that_first_told_them() {
     store.append(&sessions.clone().map(Entry::Session)).unwrap();
     for number in 0..60 {
         store.append(&[sample::entry(number)]).unwrap();
+        store.flush().unwrap();
     }
     put(&store, "b", "2");
     store.close().unwrap();

@@ -10,6 +10,8 @@ use meddler::base::id::IdSource;
 use meddler::base::limits::Limits;
 use meddler::base::shutdown::{Stopped, Tasks};
 use meddler::fault::rule::{RuleConfig, RuleSet};
+use meddler::proxy::push::config::PushConfig;
+use meddler::proxy::push::webhooks::Webhooks;
 use meddler::proxy::{AgentSetup, Proxy, Rules, Shared, StartError};
 use meddler::record::tap::Tap;
 
@@ -26,6 +28,9 @@ pub(crate) struct Surroundings {
     pub(crate) faults: &'static str,
     pub(crate) limits: Limits,
     pub(crate) ca_directory: std::path::PathBuf,
+    pub(crate) signing_key: std::path::PathBuf,
+    /// `None`: some of its own, in memory.
+    pub(crate) webhooks: Option<Webhooks>,
 }
 
 impl Default for Surroundings {
@@ -35,6 +40,8 @@ impl Default for Surroundings {
             faults: "[]",
             limits: Limits::default(),
             ca_directory: std::path::PathBuf::new(),
+            signing_key: std::path::PathBuf::new(),
+            webhooks: None,
         }
     }
 }
@@ -64,7 +71,11 @@ impl TestProxy {
         let rules = Rules::new(RuleSet::new(faults).unwrap(), "test");
         let clock = WallClock::system();
         let tasks = Tasks::new();
+        let webhooks = around.webhooks.unwrap_or_else(|| {
+            Webhooks::in_memory(PushConfig::default(), &around.limits, clock.clone())
+        });
         let shared = Shared {
+            webhooks,
             tap: around.tap,
             rules,
             limits: around.limits,
@@ -72,6 +83,7 @@ impl TestProxy {
             clock,
             tasks: tasks.clone(),
             ca_directory: around.ca_directory,
+            signing_key: around.signing_key,
         };
         let running = Proxy::start(setups.collect(), shared)?;
         let at = running.addresses.iter().map(|address| address.listen).collect();

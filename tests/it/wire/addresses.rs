@@ -5,6 +5,7 @@ use meddler::a2a::address::{CardShape, Place, Rewritten, places, rewrite};
 use meddler::a2a::binding::{Binding, ProtocolVersion};
 use meddler::a2a::dialect::protobuf;
 use meddler::a2a::model::Operation;
+use meddler::a2a::signature::{self, CardSignature};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ fn through_proxy(place: &Place) -> Option<String> {
 }
 
 fn moved(body: &str) -> Rewritten {
-    rewrite(body.as_bytes(), CardShape::Json, true, &mut through_proxy).unwrap()
+    rewrite(body.as_bytes(), CardShape::Json, &mut through_proxy).unwrap()
 }
 
 const MIXED: &str = r#"{
@@ -62,22 +63,48 @@ fn addresses_are_replaced_and_all_other_octets_stay() {
     let expected = MIXED
         .replacen("\"http://agent.test:9000/a\"", "\"http://proxy.test/a\"", 1)
         .replacen("{\"url\":\"http://agent.test:9000/\",", "{\"url\":\"http://proxy.test/\",", 1)
-        .replace("agent.test:50051", "proxy.test:1")
-        .replace("\n  \"signatures\":[{\"protected\":\"e30\",\"signature\":\"AAAA\"}],", "");
+        .replace("agent.test:50051", "proxy.test:1");
     assert_eq!(String::from_utf8(rewritten.body.to_vec()).unwrap(), expected);
     assert_eq!(rewritten.changed.len(), 4);
     assert_eq!(rewritten.changed[0].1, "http://proxy.test/a");
-    assert_eq!(rewritten.signatures_removed, 1);
 }
 
 #[test]
-fn signatures_stay_when_they_are_to_stay_or_nothing_changes() {
-    let kept = rewrite(MIXED.as_bytes(), CardShape::Json, false, &mut through_proxy).unwrap();
-    assert_eq!(kept.signatures_removed, 0);
-    assert!(String::from_utf8(kept.body.to_vec()).unwrap().contains("\"signature\":\"AAAA\""));
-    assert_eq!(rewrite(MIXED.as_bytes(), CardShape::Json, true, &mut |_| None), None);
+fn a_card_in_which_nothing_changes_is_left_alone() {
+    assert_eq!(rewrite(MIXED.as_bytes(), CardShape::Json, &mut |_| None), None);
     let same = &mut |place: &Place| Some(place.url.clone());
-    assert_eq!(rewrite(MIXED.as_bytes(), CardShape::Json, true, same), None);
+    assert_eq!(rewrite(MIXED.as_bytes(), CardShape::Json, same), None);
+}
+
+#[test]
+fn signatures_are_read_and_replaced_with_nothing_else_moved() {
+    let one = |protected: &str, signature: &str| CardSignature {
+        protected: protected.to_owned(),
+        signature: signature.to_owned(),
+    };
+    let body = MIXED.as_bytes();
+    assert_eq!(signature::read(body, CardShape::Json), [one("e30", "AAAA")]);
+    let old = "\n  \"signatures\":[{\"protected\":\"e30\",\"signature\":\"AAAA\"}],";
+    let without = signature::replace(body, CardShape::Json, &[]).unwrap();
+    assert_eq!(without, MIXED.replace(old, ""));
+    let two = [one("e31", "BB"), one("e32", "CC")];
+    let with = signature::replace(body, CardShape::Json, &two).unwrap();
+    let new = old.replace(
+        r#"{"protected":"e30","signature":"AAAA"}"#,
+        r#"{"protected":"e31","signature":"BB"},{"protected":"e32","signature":"CC"}"#,
+    );
+    assert_eq!(with, MIXED.replace(old, &new));
+    assert_eq!(signature::read(&with, CardShape::Json), two);
+    let answer = format!(r#"{{"id":1,"result":{MIXED}}}"#);
+    let stripped = signature::replace(answer.as_bytes(), CardShape::RpcResult, &[]).unwrap();
+    assert_eq!(stripped, answer.replace(old, ""));
+    for version in samples::VERSIONS {
+        let shape = CardShape::Protobuf(*version);
+        let with = signature::replace(b"\x0a\x01x\xfa\x07\x03abc", shape, &two).unwrap();
+        assert_eq!(signature::read(&with, shape), two);
+        let without = signature::replace(&with, shape, &[]).unwrap();
+        assert_eq!(&without[..], b"\x0a\x01x\xfa\x07\x03abc");
+    }
 }
 
 #[test]
@@ -86,7 +113,7 @@ fn a_card_in_a_json_rpc_answer_is_found_below_result() {
     let all = found(body.as_bytes(), CardShape::RpcResult);
     assert_eq!(all.len(), 5);
     assert_eq!(all[1], "$.result.supportedInterfaces[0].url JSONRPC http://agent.test:9000/");
-    let moved = rewrite(body.as_bytes(), CardShape::RpcResult, true, &mut through_proxy).unwrap();
+    let moved = rewrite(body.as_bytes(), CardShape::RpcResult, &mut through_proxy).unwrap();
     let text = String::from_utf8(moved.body.to_vec()).unwrap();
     assert!(text.starts_with(r#"{"jsonrpc":"2.0","id":9007199254740993,"result":{"#));
     assert_eq!(
@@ -141,7 +168,7 @@ fn recorded_cards_change_in_their_addresses_only() {
         let count = places(&body, CardShape::Json).len();
         assert!(count >= 3, "{name}");
         let map = &mut |place: &Place| Some(place.url.replace("127.0.0.1", "[::1]"));
-        let moved = rewrite(&body, CardShape::Json, true, map).unwrap();
+        let moved = rewrite(&body, CardShape::Json, map).unwrap();
         assert_eq!(moved.changed.len(), count, "{name}");
         // These cards have no loopback address elsewhere, so replacing the text does the same.
         let expected = String::from_utf8(body).unwrap().replace("127.0.0.1", "[::1]");
@@ -174,12 +201,12 @@ fn recorded_grpc_cards_change_in_their_addresses_only() {
         let signed = [&message[..], unknown, tag, b"\x02\x0a\x00"].concat();
 
         let map = &mut |place: &Place| Some(place.url.replace("127.0.0.1", "[::1]"));
-        let moved = rewrite(&signed, shape, true, map).unwrap();
+        let moved = rewrite(&signed, shape, map).unwrap();
         assert_eq!(moved.changed.len(), before.len(), "{}", line.at);
-        assert_eq!(moved.signatures_removed, 1, "{}", line.at);
-        assert!(moved.body.ends_with(unknown), "the unknown field stays: {}", line.at);
+        let moved = signature::replace(&moved.body, shape, &[]).unwrap();
+        assert!(moved.ends_with(unknown), "the unknown field stays: {}", line.at);
         let back = &mut |place: &Place| Some(place.url.replace("[::1]", "127.0.0.1"));
-        let back = rewrite(&moved.body, shape, true, back).unwrap();
+        let back = rewrite(&moved, shape, back).unwrap();
         assert_eq!(back.body, Bytes::from([&message[..], unknown].concat()), "{}", line.at);
     }
     assert!(count >= 3, "only {count} cards");
@@ -223,7 +250,10 @@ proptest! {
         for body in [octets.as_slice(), text.as_bytes()] {
             let versions = samples::VERSIONS.iter().map(|version| CardShape::Protobuf(*version));
             for shape in versions.chain([CardShape::Json, CardShape::RpcResult]) {
-                rewrite(body, shape, true, &mut |_| Some("x".to_owned()));
+                rewrite(body, shape, &mut |_| Some("x".to_owned()));
+                signature::read(body, shape);
+                signature::forms(body, shape);
+                signature::replace(body, shape, &[CardSignature::default()]);
             }
         }
     }

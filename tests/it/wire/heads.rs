@@ -71,6 +71,7 @@ fn paths_of_0_3_stand_under_v1() {
     check("POST", "/message:send", Some("0.3"), "http+json 0.3 SendMessage");
 }
 
+/// REST-04
 #[test]
 fn a_tenant_may_stand_in_front() {
     let v = Some("1.0");
@@ -94,6 +95,7 @@ fn other_paths_are_not_taken_for_ours() {
     check("GET", "/", None, "- unknown");
 }
 
+/// REST-01
 #[test]
 fn a_colon_may_be_encoded() {
     check("POST", "/message%3Asend", None, "http+json 1.0 SendMessage");
@@ -102,6 +104,7 @@ fn a_colon_may_be_encoded() {
     check("POST", "/tasks/t1%3Acancel", None, "http+json 1.0 CancelTask task=t1");
 }
 
+/// CARD-08, CARD-20
 #[test]
 fn card_discovery_has_two_names_anywhere() {
     for target in [
@@ -116,6 +119,7 @@ fn card_discovery_has_two_names_anywhere() {
     check("GET", "/my-well-known/agent-card.json", None, "- unknown");
 }
 
+/// VER-04
 #[test]
 fn grpc_names_the_version_by_the_service() {
     for (path, version, expected) in [
@@ -142,6 +146,7 @@ fn grpc_names_the_version_by_the_service() {
     }
 }
 
+/// RPC-10
 #[test]
 fn json_that_is_posted_may_be_json_rpc() {
     for (content_type, is_candidate) in [
@@ -161,6 +166,7 @@ fn json_that_is_posted_may_be_json_rpc() {
     assert_eq!(recognize("POST", "/", &[]).binding, Some(Binding::JsonRpc));
 }
 
+/// VER-01
 #[test]
 fn the_declared_version_is_kept_as_written() {
     let declared =

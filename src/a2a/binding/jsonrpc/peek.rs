@@ -4,6 +4,8 @@
 //! top level and goes past everything else without looking into it. It may be asked anew for each
 //! longer prefix; its answer never changes once it has one.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use crate::a2a::binding::ProtocolVersion;
@@ -57,12 +59,18 @@ impl<'b> Scanner<'b> {
     }
 
     /// A string, whole and decoded.
-    fn string(&mut self) -> Option<String> {
+    fn string(&mut self) -> Option<Cow<'b, str>> {
         self.skip_space();
         let len = self.string_len()?;
         let (string, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
-        serde_json::from_slice(string).ok()
+        let inner = string.get(1..len - 1)?;
+        // Names and methods have no escapes, unless somebody plays tricks.
+        let is_plain = inner.iter().all(|octet| matches!(octet, b' '..=b'~') && *octet != b'\\');
+        if is_plain {
+            return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
+        }
+        serde_json::from_slice(string).ok().map(Cow::Owned)
     }
 
     /// How long the string is that begins here, quotes included.

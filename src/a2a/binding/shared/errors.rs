@@ -163,6 +163,7 @@ pub(crate) fn of_http_body(operation: Operation, status: StatusCode, body: &Valu
     }
     A2aError {
         kind,
+        is_inferred: false,
         code: code.or_else(|| kind.map(ErrorKind::code)),
         http_status: refused(status),
         grpc_status: grpc,
@@ -253,6 +254,18 @@ fn refusal(operation: Operation) -> ErrorKind {
 }
 
 /// The error that an RFC 9457 problem type names: `https://a2a-protocol.org/errors/task-not-found`.
+/// What a refusal on HTTP+JSON means that names itself in no way we know: the problem details of some other
+/// framework. `about:blank` says that the status is all there is to it.
+pub(crate) fn infer(error: &mut A2aError, operation: Operation, status: StatusCode, body: &Value) {
+    let is_blank = body.get("type").and_then(Value::as_str) == Some("about:blank");
+    if error.kind.is_some() || is_blank || !status.is_client_error() || !body.is_object() {
+        return;
+    }
+    error.kind = kind_of_http(operation, status.as_u16());
+    error.is_inferred = error.kind.is_some();
+    error.code = error.code.or_else(|| error.kind.map(ErrorKind::code));
+}
+
 fn kind_of_type(uri: &str) -> Option<ErrorKind> {
     let name = uri.trim_end_matches('/').rsplit('/').next()?;
     ErrorKind::of_reason(&name.to_ascii_uppercase().replace('-', "_"))

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
@@ -79,6 +80,59 @@ pub(crate) fn members(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json
 
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let members = deserializer.deserialize_map(Members)?;
+    deserializer.end()?;
+    Ok(members)
+}
+
+/// A member of an object.
+pub(crate) enum Member<'t> {
+    /// As it is written.
+    Written(&'t RawValue),
+    /// Read as [`value`] reads it.
+    Read(Value, Vec<Problem>),
+}
+
+/// The members of a JSON object that stands at this place; those of these names are read while the text is
+/// gone through. An error when one of them cannot be read, even if the object is JSON to [`members`].
+pub(crate) fn members_reading<'t>(
+    text: &'t str,
+    at: &str,
+    names: &[&str],
+) -> Result<Vec<(String, Member<'t>)>, serde_json::Error> {
+    struct Members<'n> {
+        at: &'n str,
+        names: &'n [&'n str],
+    }
+
+    impl<'de> Visitor<'de> for Members<'_> {
+        type Value = Vec<(String, Member<'de>)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+            let root = Path::Root(self.at);
+            let mut members = Vec::new();
+            while let Some(name) = access.next_key::<String>()? {
+                let member = if self.names.contains(&name.as_str()) {
+                    let found = RefCell::new(Vec::new());
+                    let path = Path::Member(&root, &name);
+                    let levels = Limits::default().depth;
+                    let value =
+                        access.next_value_seed(Reader { path: &path, levels, found: &found })?;
+                    Member::Read(value, found.into_inner())
+                } else {
+                    Member::Written(access.next_value()?)
+                };
+                members.push((name, member));
+            }
+            Ok(members)
+        }
+    }
+
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let members = deserializer.deserialize_map(Members { at, names })?;
     deserializer.end()?;
     Ok(members)
 }
@@ -194,13 +248,26 @@ impl<'de> Visitor<'de> for Reader<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            let path = Path::Member(self.path, &key);
+            // By entry: a name is hashed once.
+            let entry = members.entry(key);
+            let path = Path::Member(self.path, entry.key());
             let reader = Reader { path: &path, levels: self.levels - 1, found: self.found };
-            if members.contains_key(&key) {
-                reader.note("duplicate_key", format!("member `{key}` stands here more than once"));
+            match &entry {
+                Entry::Occupied(_) => {
+                    let text = format!("member `{}` stands here more than once", entry.key());
+                    reader.note("duplicate_key", text);
+                }
+                Entry::Vacant(_) => {}
             }
             let value = access.next_value_seed(reader)?;
-            members.insert(key, value);
+            match entry {
+                Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                Entry::Occupied(mut entry) => {
+                    entry.insert(value);
+                }
+            }
         }
         Ok(Value::Object(members))
     }

@@ -15,12 +15,23 @@ use crate::base::limits::Limits;
 /// The header field (gRPC: metadata) and query parameter that declares the version.
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 
+/// The header fields (gRPC: metadata) that name extensions: 1.0's, then 0.3's.
+pub(crate) const EXTENSIONS: &[&str] = &["a2a-extensions", "x-a2a-extensions"];
+
 /// How the clients of a version declare it. 0.3 is what is spoken where nothing is declared.
 const DECLARATIONS: &[(ProtocolVersion, Option<&str>)] =
     &[(ProtocolVersion::V0_3, None), (ProtocolVersion::V1_0, Some("1.0"))];
 
 pub(crate) fn declaration(version: ProtocolVersion) -> Option<&'static str> {
     DECLARATIONS.iter().find(|row| row.0 == version).and_then(|row| row.1)
+}
+
+/// The version that a call declares; nothing, and an empty text, declare the one without a declaration.
+pub(crate) fn declared_or_default(call: &Call) -> Option<ProtocolVersion> {
+    match call.declared.as_deref().map(str::trim) {
+        None | Some("") => DECLARATIONS.iter().find(|row| row.1.is_none()).map(|row| row.0),
+        Some(declared) => ProtocolVersion::parse(declared),
+    }
 }
 
 /// The version to answer in: the one that is spoken, else the one that is declared, else the newest.

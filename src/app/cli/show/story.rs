@@ -9,9 +9,9 @@ use super::super::words;
 use super::body;
 use crate::a2a::call::Event;
 use crate::a2a::canonical;
-use crate::a2a::model::StreamResponse;
+use crate::a2a::model::{Request, StreamResponse};
 use crate::admin::word;
-use crate::record::decode::{self, Understood};
+use crate::record::decode::{self, Member, Understood};
 use crate::record::delegation::Delegation;
 use crate::record::exchange::{
     Exchange, FaultRecord, FaultVerdict, Outcome, RecordedRequest, RecordedResponse,
@@ -175,6 +175,9 @@ impl Story {
         let target = clean(&exchange.request.target, Lines::Joined);
         let asked = format!("{id} {} ({} {target})", exchange.operation, exchange.request.method);
         step(0, Who::Asked, asked);
+        for (place, member) in decode::members(exchange).iter().enumerate() {
+            step(0, Who::Asked, format!("{id} [{place}] {}", of_member(member)));
+        }
         for fault in exchange.faults.iter().filter(|fault| is_fired(fault)) {
             step(0, Who::Here, format!("{id} {}", fault_in_words(fault)));
         }
@@ -196,6 +199,15 @@ impl Story {
             step(us, Who::Answered, format!("{id} end: {}", word(exchange.outcome)));
         }
     }
+}
+
+/// One call of a batch: `CancelTask (tasks/cancel, id 2): error`.
+fn of_member(member: &Member) -> String {
+    let call = &member.call;
+    let id =
+        call.rpc_id.as_ref().map_or_else(|| "no id".to_owned(), |id| format!("id {}", id.get()));
+    let told = format!("{} ({}, {id}): {}", call.operation, call.wire_name, member.outcome);
+    clean(&told, Lines::Joined)
 }
 
 /// What an event says, in a word or two.
@@ -253,10 +265,32 @@ fn exchange_facts(exchange: &Exchange) -> Vec<(&'static str, String)> {
     fact("upstream", exchange.upstream.clone());
     fact("called as", Some(exchange.wire_name.clone()).filter(|name| !name.is_empty()));
     fact("declared", exchange.declared_version.clone());
+    fact("waiting", waiting(exchange).map(str::to_owned));
+    let named = |fields: &[(String, String)], trailers: &[(String, String)]| {
+        let uris = decode::extensions(fields, trailers);
+        (!uris.is_empty()).then(|| uris.join(" "))
+    };
+    fact("extensions", named(&exchange.request.headers, &exchange.request.trailers));
+    let answer = exchange.response.as_ref();
+    fact("activated", answer.and_then(|answer| named(&answer.headers, &answer.trailers)));
     fact("message", exchange.ids.message_id.clone());
     fact("context", exchange.ids.context_id.clone());
     fact("task", exchange.ids.task_id.clone());
     facts
+}
+
+/// Whether a send asked to wait for the end of the task.
+fn waiting(exchange: &Exchange) -> Option<&'static str> {
+    if !exchange.operation.is_send() {
+        return None;
+    }
+    let call = decode::understand(exchange).call;
+    let Some(Request::SendMessage(send)) = call.request else { return None };
+    Some(match send.configuration.and_then(|config| config.return_immediately) {
+        Some(true) => "asked not to",
+        Some(false) => "asked to",
+        None => "not asked",
+    })
 }
 
 fn request(request: &RecordedRequest) -> String {
