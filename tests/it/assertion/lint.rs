@@ -157,6 +157,7 @@ const UNPLANTED: &[&str] = &[
     "part-content",
     "protobuf-known",
     "protobuf-valid",
+    "push-token-shown",
     "readable-size",
     "resource-name",
     "service-parameter",

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::assertion::outside::{HttpAnswer, HttpCall};
 use crate::net::addr::{Authority, Scheme};
-use crate::net::dial::{Connect, Destination, Dialer, OwnAddresses};
+use crate::net::dial::{Connect, Destination, Dialer, OwnAddresses, Port};
 use crate::net::tls::{Alpn, ClientTlsConfig};
 
 /// Octets of an answer that are read.
@@ -40,7 +40,7 @@ async fn exchange(call: &HttpCall) -> Result<HttpAnswer, String> {
     let request = request(call, &url)?;
     let own = Arc::new(OwnAddresses::default());
     let connect: Duration = call.timeout;
-    let dialer = Dialer::new(ClientTlsConfig::default(), connect, own);
+    let dialer = Dialer::new(ClientTlsConfig::default(), connect, own, Port(0));
     let destination = destination(&url).ok_or("it is no http or https address")?;
     let connected =
         dialer.connect(&destination, Alpn::Http1).await.map_err(|trouble| trouble.to_string())?;

@@ -25,6 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     reading("part-content", Must, ("4.1.6", "6.5"), "a part has content", &["empty_part"]),
     reading("protobuf-known", Should, ("10.1", "3.2.2"), "protobuf messages have only fields of the schema", &["unknown_field"]),
     reading("protobuf-valid", Must, ("10.1", "3.2.2"), "the octets are a protobuf message of the expected type", &["invalid_protobuf"]),
+    reading("push-token-shown", Must, ("4.3.3", "9.5"), "a delivery carries the token that its config has", &["push_token_missing", "push_token_wrong"]),
     reading("readable-size", Should, ("13", "4"), "messages are not deeper or larger than a reader follows", &["oversized", "too_deep"]),
     reading("required-field", Must, ("5.7", "6"), "members that the version requires are there", &["missing_field"]),
     reading("resource-name", Must, ("11.3", "3.2.2"), "names of resources have their form, and path and body agree", &["id_mismatch", "invalid_name"]),
