@@ -89,7 +89,7 @@ pub(super) async fn exchange(
     let clothes = Clothes::of(&parts.headers);
     let Way { upstream, path, goes } = match way::find(&conn, &parts, clothes).await {
         Ok(way) => way,
-        Err(Own::Answer(answer)) => return answer,
+        Err(Own::Answer(answer)) => return *answer,
         Err(Own::Delivery) => return Box::pin(push::deliver(conn, parts, incoming, came)).await,
         Err(Own::Refusal(status, why)) => {
             let tap = begin(&conn, &parts, (None, None), &came);

@@ -266,8 +266,8 @@ impl Seen {
 
 /// A cheap search first: it costs a tenth of a microsecond, and only a hit is parsed.
 fn names_extended_card(octets: &[u8]) -> bool {
-    let octets = octets.get(..METHOD_BYTES_MAX).unwrap_or(octets);
     static EXTENDED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"Extended"));
+    let octets = octets.get(..METHOD_BYTES_MAX).unwrap_or(octets);
     EXTENDED.find(octets).is_some()
         && call::peek_method(octets)
             .is_some_and(|(operation, _)| operation == Operation::GetExtendedAgentCard)

@@ -45,7 +45,7 @@ pub(super) enum Goes {
 
 /// What Meddler answers itself.
 pub(super) enum Own {
-    Answer(Response<ResponseBody>),
+    Answer(Box<Response<ResponseBody>>),
     /// What the agent delivers to a webhook, by us.
     Delivery,
     Refusal(StatusCode, &'static str),
@@ -134,7 +134,7 @@ fn keys(key: &SigningKey) -> Own {
     let jwks = Bytes::copy_from_slice(key.jwks().as_bytes());
     let mut answer = answer::whole(StatusCode::OK, HeaderMap::new(), jwks, None);
     answer.headers_mut().insert(CONTENT_TYPE, JWK_SET);
-    Own::Answer(answer)
+    Own::Answer(Box::new(answer))
 }
 
 fn no_keys() -> Own {
