@@ -1,10 +1,10 @@
 //! Webhooks in requests and answers: every place where one is registered, and their replacement in the
 //! octets as they came.
 //!
-//! Registrations have known places ([`json`], [`protobuf`]: one table a spelling), and each is replaced
+//! Registrations have known places (`json`, `protobuf`: one table a spelling), and each is replaced
 //! there. What shows a registered address again has none: agents repeat it where they like, in a config,
 //! a list, a task's metadata, the text of an error. So an address of ours is looked for anywhere
-//! ([`shown`]): it ends in a token that nobody guesses, and cannot be mistaken for anything else.
+//! (`shown`): it ends in a token that nobody guesses, and cannot be mistaken for anything else.
 
 mod json;
 mod protobuf;

@@ -2,8 +2,8 @@
 //! what the agent sends there is seen, recorded and open to rules, and goes on to the true webhook.
 //!
 //! A request is read ahead only where it may register one, and only the address in it changes
-//! ([`register`]). What shows the address again shows the orchestrator its own ([`read_back`]). A delivery
-//! is an exchange like any other, in the other direction ([`deliver`]). What is known of an address is in
+//! (`register`). What shows the address again shows the orchestrator its own (`read_back`). A delivery
+//! is an exchange like any other, in the other direction (`deliver`). What is known of an address is in
 //! [`webhooks`]: nothing but its token leads there, and nothing that was not registered is ever called.
 
 pub mod config;
